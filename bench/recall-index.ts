@@ -2,11 +2,13 @@
 // calls: no database and no HTTP.
 
 import { analyseCue, analyseItem } from '@loci/daemon/memory/analysis/analyse.ts'
+import { DAY_MS } from '@loci/daemon/memory/analysis/days.ts'
 import { analyserOf, type RecordText } from '@loci/daemon/memory/analysis/item.ts'
 import { buildSegment } from '@loci/daemon/memory/index/build.ts'
 import { withChanges } from '@loci/daemon/memory/index/changes.ts'
 import { type Base, type Database, openDatabase } from '@loci/daemon/memory/index/database.ts'
 import { createEngine } from '@loci/daemon/memory/index/engine.ts'
+import type { Filter } from '@loci/daemon/memory/index/filter.ts'
 import { openSegment } from '@loci/daemon/memory/index/format.ts'
 import { type SearchWork, search } from '@loci/daemon/memory/index/search.ts'
 import { corpusOf, type Question } from './recall-corpus.ts'
@@ -21,6 +23,11 @@ const BYTES_TARGET = 80
 /** Rows of a tail when it is built. */
 const TAIL = 256
 const LOSS_TARGET = 0.003
+/** A search with a filter against the same without, in processor time: the median; of a whole recall: `filters`. */
+const FILTER_PASSES = 5
+const FILTERED_QUESTIONS = 300
+/** Every second item has it. */
+const HALF_FACET = 77
 
 let isMissed = false
 
@@ -34,7 +41,12 @@ export function measureIndex(sizes: readonly number[]): boolean {
 
 function measure(items: number, sameNames: boolean): void {
   const { records, questions, isLocomo } = corpusOf(items, { sameNames })
-  const analysed = timed(() => records.map((record) => analyseItem(record, 'en')))
+  const faceted = records.map((record) => ({
+    ...record,
+    contextFacet: record.context + 1,
+    facets: record.seq % 2 === 0 ? [HALF_FACET, 1_000 + record.seq] : [1_000 + record.seq],
+  }))
+  const analysed = timed(() => faceted.map((record) => analyseItem(record, 'en')))
   const built = timed(() => {
     const bodies: Uint8Array[] = []
     for (let from = 0; from < items; from += SEGMENT_ITEMS) {
@@ -55,6 +67,7 @@ function measure(items: number, sameNames: boolean): void {
   const target = CPU_TARGETS.find((one) => one.items === items)
   const msMax = target && (sameNames ? target.fewActorsMs : target.ms)
   if (msMax !== undefined && cpuMs > msMax) miss(`search takes more than ${msMax} ms of processor time`)
+  measureFilters(base, questions)
   measureTail(base, analysed.value.slice(-256), items)
   measureWrites(built.value, records, questions)
   if (items < 10_000 || !isLocomo) return
@@ -95,6 +108,30 @@ function searchTime(database: Database, questions: readonly Question[]): number 
       `${mean(sum.postings)} postings, ${mean(sum.candidates)} candidate cells, ${mean(sum.scored)} items scored`,
   )
   return passes[0] as number
+}
+
+/** A filter that half of the items pass, one of a conversation, and one of time: each against none, in turns. */
+function measureFilters(database: Database, questions: readonly Question[]): void {
+  const cues = questions.slice(0, FILTERED_QUESTIONS).map(({ text }) => analyseCue(text, 'en', database.names))
+  const pass = (filter?: Filter) =>
+    timed(() => cues.map((cue) => search(database, cue, { limit: 200, ...(filter ? { filter } : {}) }).ranked.length))
+      .ms
+  const { segments, dayMin, dayMax } = database
+  const filters: [name: string, filter: Filter][] = [
+    ['metadata that every second has', { members: [HALF_FACET] }],
+    ['one conversation', { contexts: [segments[0]?.runFacet[0] ?? 0] }],
+    ['the later half of the time', { since: ((dayMin + dayMax) / 2) * DAY_MS }],
+    [
+      'half of the actors',
+      { actors: [...new Set(segments.flatMap(({ actors }) => actors))].filter((_, n) => n % 2 === 0) },
+    ],
+  ]
+  for (const [name, filter] of filters) {
+    const ratios: number[] = []
+    for (let n = 0; n < FILTER_PASSES; n++) ratios.push(pass(filter) / pass())
+    const ratio = ratios.sort((a, b) => a - b)[FILTER_PASSES >> 1] as number
+    console.log(`  narrowed to ${name}: ${ratio.toFixed(2)} of the time without a filter`)
+  }
 }
 
 function measureTail(base: Base, items: ReturnType<typeof analyseItem>[], count: number): void {

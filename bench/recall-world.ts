@@ -134,6 +134,8 @@ export async function storeAll(
   tenant: WorldTenant,
   database: string,
   { records }: Pick<Corpus, 'records'>,
+  /** What else a record has. */
+  also: (seq: number) => object = () => ({}),
 ): Promise<void> {
   const batches: object[][] = []
   for (let from = 0; from < records.length; from += BATCH) {
@@ -147,6 +149,7 @@ export async function storeAll(
         },
         ...(actor ? { actor } : {}),
         ...(media ? { media } : {}),
+        ...also(seq),
       })),
     )
   }
@@ -175,18 +178,27 @@ export interface Asked extends LoadResult {
 
 const REST_MS = 2_000
 
+/** Microseconds of processor in a millisecond in which nobody asks anything. */
+export type Rest = Record<keyof ReturnType<typeof cpuTime>, number>
+
+export async function restOf({ world }: RecallWorld, ms = REST_MS): Promise<Rest> {
+  const before = cpuTime(world)
+  await new Promise((resolve) => setTimeout(resolve, ms))
+  const after = cpuTime(world)
+  const each = (name: keyof Rest) => (after[name] - before[name]) / ms
+  return { daemonUs: each('daemonUs'), postgresUs: each('postgresUs') }
+}
+
 /** Recalls in a closed loop; throws unless every answer is a 200. */
 export async function askQuestions(
-  { world, daemon }: RecallWorld,
+  bench: RecallWorld,
   { operator }: WorldTenant,
   { questions }: Corpus,
-  options: Pick<LoadOptions, 'connections' | 'seconds'> & { databases: string[] },
+  options: Pick<LoadOptions, 'connections' | 'seconds'> & { databases: string[]; also?: object; rest?: Rest },
 ): Promise<Asked> {
-  const { databases, ...load } = options
-  const restAt = cpuTime(world)
-  await new Promise((resolve) => setTimeout(resolve, REST_MS))
+  const { world, daemon } = bench
+  const { databases, also = {}, rest = await restOf(bench), ...load } = options
   let [before, after] = [cpuTime(world), cpuTime(world)]
-  const rest = before
   const result = await runLoad(
     {
       ...{ url: daemon().url, method: 'POST', path: '/v1/memory/recall', warmUpSeconds: 1, ...load },
@@ -195,7 +207,7 @@ export async function askQuestions(
         ...{ 'x-loci-capability': operator.token, 'x-loci-database': databases },
         'content-type': 'application/json',
       },
-      body: questions.map(({ text }) => JSON.stringify({ query: text })),
+      body: questions.map(({ text }) => JSON.stringify({ query: text, ...also })),
     },
     (at) => {
       if (at === 'begin') before = cpuTime(world)
@@ -205,7 +217,7 @@ export async function askQuestions(
   if (result.errors > 0 || result.requests !== result.statuses['200'])
     throw new Error(`not every answer was a 200: ${JSON.stringify(result)}`)
   const each = (name: keyof typeof before) => {
-    const atRestUs = ((rest[name] - restAt[name]) * result.seconds * 1_000) / REST_MS
+    const atRestUs = rest[name] * result.seconds * 1_000
     return Math.max(0, after[name] - before[name] - atRestUs) / 1_000 / result.requests
   }
   return { ...result, daemonMs: each('daemonUs'), postgresMs: each('postgresUs') }

@@ -1,16 +1,19 @@
-// npm run bench -- recall [--short] [--only index,encoder,one,growth,many,store] [--items 1000,15000,100000]
+// npm run bench -- recall [--short] [--only index,encoder,one,filters,several,growth,many,store]
+//                         [--items 1000,15000,100000]
 //                         [--databases 10000] [--hold FILE] [--encoder]
 //
 // index   processor time of a search, bytes per item and what pruning loses, without a database and HTTP
 // encoder start, memory and time of the encoder, what a question's vector costs a search, what its coarse pass misses
 // one     recall over HTTP in one database of 15,000 and of 10^5 records: p99, processor time of the whole request,
 //         what another tenant notices, and the first recall of a process that has just started
+// filters a recall narrowed by conversation, metadata, tag and time against the same without, in the same run
+// several one recall over eight databases of 10^3 records against one over one
 // growth  how the cost of a recall grows from 10^3 to 10^6 records in the cell, 10^3 in each database
 // many    recall uniformly over 10^4 databases of 10^3 records that rest, and over 10^3 that were just written to
 // store   one record stored, with an Idempotency-Key and without, against pgbench's bare insert of the same row
 //
-// --hold: one, growth and many load, then wait until there is such a file: loading may take what time it takes, the
-// measurement is made when the machine is quiet.
+// --hold: one, filters, several, growth and many load, then wait until there is such a file: loading may take what time
+// it takes, the measurement is made when the machine is quiet.
 //
 // --encoder: the daemon of one and of store has an encoder.
 //
@@ -19,6 +22,7 @@
 import { parseArgs } from 'node:util'
 import { ENCODER_FOLDER, NO_ENCODER } from '@loci/daemon/memory/encoder/testing/folder.ts'
 import { measureEncoder } from './recall-encoder.ts'
+import { measureFilters, measureSeveral } from './recall-filters.ts'
 import { measureIndex } from './recall-index.ts'
 import { measureGrowth, measureMany } from './recall-many.ts'
 import { measureOne } from './recall-one.ts'
@@ -27,7 +31,7 @@ import { measureStore } from './recall-store.ts'
 const { values: options } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'index,encoder,one,growth,many,store' },
+    only: { type: 'string', default: 'index,encoder,one,filters,several,growth,many,store' },
     items: { type: 'string' },
     databases: { type: 'string' },
     hold: { type: 'string' },
@@ -51,6 +55,11 @@ for (const size of items) {
   if (parts.includes('one') && size >= 15_000)
     isReached = (await measureOne(size, { short, hold, settings })) && isReached
 }
+for (const size of items) {
+  if (parts.includes('filters') && size >= 15_000)
+    isReached = (await measureFilters(size, { short, hold })) && isReached
+}
+if (parts.includes('several')) isReached = (await measureSeveral({ short, hold })) && isReached
 if (parts.includes('growth'))
   isReached = (await measureGrowth(Math.min(GROWN, databases), { short, hold })) && isReached
 if (parts.includes('many')) isReached = (await measureMany(databases, { short, hold })) && isReached

@@ -50,6 +50,8 @@ import { forgetInCycles } from './cycles/upkeep/erasure.ts'
 import { dueCycles } from './cycles/upkeep/loop.ts'
 import { followService, pruneCycles } from './cycles/upkeep/store.ts'
 import { backingOff, dueJobs } from './databases/due.ts'
+import { erasingDue } from './databases/erase/erasing.ts'
+import { databaseRoutes } from './databases/erase/routes.ts'
 import { createInstanceKeys, instanceKeyJobs, keyProblems } from './databases/instance-keys.ts'
 import { createKnownDamage } from './databases/known-damage.ts'
 import { createQuota } from './databases/quota.ts'
@@ -77,8 +79,10 @@ import { createEncoder } from './memory/encoder/encoder.ts'
 import { encoderCheck } from './memory/encoder/health.ts'
 import { eraseRoutes } from './memory/erase-routes.ts'
 import { createRecallIndex } from './memory/index/recall-index.ts'
+import { listRoutes } from './memory/list-routes.ts'
 import { MEANING_DIGEST } from './memory/meaning/digest.ts'
 import { createParts } from './memory/parts/parts.ts'
+import { readRoutes } from './memory/read-routes.ts'
 import { recallRoutes } from './memory/recall-routes.ts'
 import { replayingErasures } from './memory/replay/replay.ts'
 import { createRecordWalker } from './memory/reports/store.ts'
@@ -86,7 +90,9 @@ import { recordRoutes } from './memory/routes.ts'
 import { createTails } from './memory/tails.ts'
 import { buildIndex, sweepingRecords } from './memory/upkeep/indexing.ts'
 import { encodeSegments } from './memory/vectors/encoding.ts'
+import { createIngest } from './projections/ingest.ts'
 import { listEvents } from './projections/intake.ts'
+import { outcomeRoutes } from './projections/outcome-routes.ts'
 import { createProjectionWalker } from './projections/reports/store.ts'
 import { projectionRoutes } from './projections/routes.ts'
 import { forgetProjections } from './projections/upkeep/erasure.ts'
@@ -191,13 +197,15 @@ export async function createDaemon(options: DaemonOptions) {
   const encoder = createEncoder({ folder: settings.encoder, log, metrics })
   const index = createRecallIndex({ bytesMax: settings.indexBytesMax, log, encoder })
   const advice = createAdviceStates()
+  const ingest = createIngest({ pool, quota, keys })
   // Beside the start and no condition of it: a thread that cannot start fails large recalls and nothing else.
   if (options.isWarmed)
     void index.warm().catch((error) => log.warn({ error, component: 'memory' }, 'search thread not warmed up'))
 
   const sweepRecords = sweepingRecords(background, index)
-  const tails = createTails()
-  const parts = createParts(pool, index, log)
+  const eraseDue = erasingDue(background)
+  const tails = createTails(keys)
+  const parts = createParts(pool, index, keys, log)
   const cycles = createCycles({ pool, index, parts, tails, keys, quota, listEvents })
   const runDueCycle = dueCycles({
     ...{ cycles, rates, quota, requireServed, findInstance: authority.findInstance },
@@ -228,15 +236,19 @@ export async function createDaemon(options: DaemonOptions) {
     ...subserviceRoutes({ admin, pool: background, switches, state: states.of }),
     ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
+    ...databaseRoutes({ access, pool, shares }),
     ...kvRoutes({ access, pool, quota, damage, shares, claims }),
     ...slotRoutes({ access, pool, quota, keys, claims }),
     ...slotHistoryRoutes({ access, pool, shares }),
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool, quota }),
-    ...recordRoutes({ access, pool, shares, index, quota, keys, claims }),
+    ...recordRoutes({ access, pool, index, quota, keys, claims }),
+    ...readRoutes({ access, pool, shares }),
+    ...listRoutes({ access, pool, shares, index, parts, tails, keys }),
     ...eraseRoutes({ access, pool, shares, index, keys, forgets, thins: [thinSlots] }),
-    ...recallRoutes({ access, pool, shares, index, parts, tails }),
-    ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
+    ...recallRoutes({ access, pool, shares, index, parts, tails, keys }),
+    ...projectionRoutes({ access, ingest, partnerName: settings.partnerName }),
+    ...outcomeRoutes({ access, ingest, act }),
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),
     ...cycleRoutes({ access, pool, shares, claims, cycles }),
     ...cycleConfigRoutes({ access, pool, quota }),
@@ -245,7 +257,13 @@ export async function createDaemon(options: DaemonOptions) {
       ...{ access, follower, lifecycle, metrics, sealer: createSealer(sealingKeys) },
       isEnabled: () => switches.isEnabled('events'),
     }),
-    ...mcpRoutes({ access, routes: () => routes, gate: switches, version }),
+    ...mcpRoutes({
+      ...{ access, routes: () => routes, gate: switches, version },
+      metadata: {
+        authorizationServer: settings.authorizationServer ?? settings.managementUrl,
+        ...{ isTls: settings.tlsCert !== undefined, trustedProxies },
+      },
+    }),
     ...consistencyRoutes({ access, pool, keys, walkers }),
     ...documentRoutes(() => daemonDocument(routes, version)),
   ]
@@ -283,16 +301,17 @@ export async function createDaemon(options: DaemonOptions) {
         {
           ...{ expiry: expireEntries, slots: expireSlots, history: pruneCycles, config: followService },
           projections: expiringProjections(saveAdvice),
-          index: backingOff('index', (_, due) => buildIndex(background, index, due)),
+          index: backingOff('index', (_, due) => buildIndex(background, index, keys, due)),
           records: (_, due) => sweepRecords(due),
           advice: backingOff('advice', saveAdvice),
+          erase: backingOff('erase', (_, due) => eraseDue(due)),
         },
         { isHeld, pay },
       ),
       // Apart: it waits for the encoder, and nothing else is to wait for that.
       ...dueJobs(
         background,
-        { vectors: backingOff('vectors', (_, due) => encodeSegments(background, index, due)) },
+        { vectors: backingOff('vectors', (_, due) => encodeSegments(background, index, keys, due)) },
         { name: 'due vectors', isHeld, pay, failure: 'records were not encoded; retrying. Recall goes by their words' },
       ),
       // Apart from work that takes seconds, as building an index does: a cycle is to run when it is due.

@@ -416,7 +416,7 @@ CREATE TABLE loci.due (
     at timestamp with time zone NOT NULL,
     after text DEFAULT ''::text NOT NULL,
     first_at timestamp with time zone,
-    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'slots'::text, 'records'::text, 'projections'::text, 'history'::text, 'index'::text, 'vectors'::text, 'advice'::text, 'cycle'::text, 'config'::text])))
+    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'slots'::text, 'records'::text, 'projections'::text, 'history'::text, 'index'::text, 'vectors'::text, 'advice'::text, 'cycle'::text, 'config'::text, 'erase'::text])))
 );
 
 COMMENT ON TABLE loci.due IS 'without row-level security: claimed by workers for all instances at once; names and times';
@@ -653,7 +653,9 @@ CREATE TABLE loci.usage_minutes (
     minute timestamp with time zone NOT NULL,
     replica text NOT NULL,
     requests bigint NOT NULL,
-    writes bigint NOT NULL
+    writes bigint NOT NULL,
+    units double precision DEFAULT 0 NOT NULL,
+    routes jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 
 COMMENT ON TABLE loci.usage_minutes IS 'without row-level security: counts, no content; kept after erasure: they leave with their report';
@@ -799,6 +801,8 @@ CREATE INDEX cycles_by_focus ON loci.cycles USING btree (instance_id, database, 
 
 CREATE UNIQUE INDEX cycles_by_id ON loci.cycles USING btree (instance_id, database, id);
 
+CREATE INDEX databases_erasing ON loci.databases USING btree (instance_id, name) WHERE (erasing_since IS NOT NULL);
+
 CREATE INDEX deletions_reported ON loci.deletions USING btree (reported_at) WHERE (reported_at IS NOT NULL);
 
 CREATE INDEX deletions_unreported ON loci.deletions USING btree (at) WHERE (reported_at IS NULL);
@@ -806,6 +810,8 @@ CREATE INDEX deletions_unreported ON loci.deletions USING btree (at) WHERE (repo
 CREATE INDEX due_by_time ON loci.due USING btree (kind, at);
 
 CREATE INDEX entries_expiring ON loci.entries USING btree (instance_id, database, expires_at) WHERE (expires_at IS NOT NULL);
+
+CREATE INDEX events_by_database ON ONLY loci.events USING btree (instance_id, database);
 
 CREATE INDEX idempotency_age ON loci.idempotency USING btree (instance_id, created_at) WHERE (status > 0);
 

@@ -46,6 +46,11 @@ const SETTINGS = {
     doc: 'Management’s URL, from which the cell pulls its desired state: https, or http on loopback.',
     parse: secureUrl,
   }),
+  authorizationServer: optionalSetting({
+    env: 'LOCI_AUTHORIZATION_SERVER',
+    doc: 'Management’s LOCI_PUBLIC_URL, where clients of /mcp that bring no credential are sent to ask a person; only where LOCI_MANAGEMENT_URL is another address.',
+    parse: secureUrl,
+  }),
   adminTokenDigests: setting({
     env: 'LOCI_ADMIN_TOKEN_DIGESTS',
     doc: 'SHA-256 of the admin token in hex, at most two (comma) while rotating. Make one: `node daemon/main.ts admin-token`.',

@@ -38,12 +38,17 @@ import { cellRoutes } from './cells/routes.ts'
 import { findCellKeys, listCellKeys } from './cells/store.ts'
 import { revokeIssued as revokeIssuedBy } from './cli-logins/issued.ts'
 import { cliLoginRoutes } from './cli-logins/routes.ts'
+import { consoleRoutes } from './console/routes.ts'
 import { managementDocument } from './document.ts'
 import { eventRoutes } from './events/routes.ts'
 import { lifecycleRoutes } from './health/routes.ts'
 import { keyJobs } from './keys/jobs.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { maintenanceJobs } from './maintenance.ts'
+import { createClientDocuments } from './oauth/documents.ts'
+import { endAccessBeyond } from './oauth/grants.ts'
+import { oauthRoutes } from './oauth/routes.ts'
+import { createGrantUses } from './oauth/uses.ts'
 import { makeFirstOrganization } from './organizations/organizations.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { pageRoutes } from './pages/routes.ts'
@@ -68,9 +73,14 @@ import { tokenRoutes } from './tokens/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { keepAllPartitions, warmUp } from './warm.ts'
 
-export async function createManagement(options: AppOptions<ManagementSettings>): Promise<Serving> {
+export interface ManagementOptions extends AppOptions<ManagementSettings> {
+  /** Where the console is built to. Without it, or when nothing is there, its addresses say so. */
+  consoleFolder?: string | undefined
+}
+
+export async function createManagement(options: ManagementOptions): Promise<Serving> {
   const { settings, log, version } = options
-  const { sealingKeys, publicUrl, regions } = settings
+  const { sealingKeys, publicUrl, regions, staffEmails } = settings
   const chassis = createChassis(options)
   const { lifecycle, metrics, trustedProxies } = chassis
   const keepPartitions = () => keepAllPartitions(background)
@@ -112,10 +122,10 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     findOrganizationPlan: (id) => findOrganizationPlan(pool, id),
     gateways: addressSet(settings.trustedGateways),
     gatewaySecrets: settings.gatewaySecrets,
-    staffEmails: settings.staffEmails,
-    ...{ sealingKeys, isBilled, rates, failures, uses, trustedProxies },
+    ...{ staffEmails, sealingKeys, isBilled, rates, failures, uses, trustedProxies },
   })
   const attempts = createAttempts({ failures, trustedProxies })
+  const grantUses = createGrantUses({ pool, rates, take: (limit) => takeRate(pool, limit), isBilled })
   const { act, creations } = createCustomerActs(pool, shares, sealingKeys)
   const rules = { isBilled, regions }
   const reconciler = createReconciler({ pool: background, rules, log, metrics })
@@ -147,7 +157,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     ...serviceRoutes({ caller, rates, pool, rules, act, creations, ends }),
     ...provisioningRoutes({ caller, pool, act, rules }),
     ...operationRoutes({ caller, ends }),
-    ...organizationRoutes({ caller, act, pool, publicUrl }),
+    ...organizationRoutes({ caller, act, pool, publicUrl, endAccessBeyond }),
     ...tenantRoutes({ caller, act, pool, isBilled, ...billingOfTenants }),
     ...billingRoutes({
       ...{ caller, act, pool, isBilled, metrics, lifecycle },
@@ -167,13 +177,19 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
       ...{ caller, act, pool, sealingKeys, publicUrl, trustedProxies, attempts },
       take: (limit) => takeRate(pool, limit),
     }),
-    ...proxyRoutes({ caller, capabilities }),
-    ...sessionRoutes({ access: session, revokeIssued, publicUrl, signIn, attempts }),
+    ...proxyRoutes({ caller, capabilities, lifecycle, metrics }),
+    ...oauthRoutes({
+      ...{ caller, act, pool, isBilled, publicUrl, attempts, uses: grantUses, issuer: { sealer, publicUrl } },
+    }),
+    ...sessionRoutes({ access: session, revokeIssued, publicUrl, signIn, attempts, staffEmails }),
     ...pageRoutes({
       ...{ pool, sealer, publicUrl, signIn, attempts, revokeIssued },
       access: session,
+      documents: createClientDocuments(),
+      uses: grantUses,
       makeOrganization: (of) => makeFirstOrganization(pool, of),
     }),
+    ...consoleRoutes({ folder: options.consoleFolder }),
     ...documentRoutes(() => managementDocument(routes, version, publicUrl)),
   ]
 

@@ -1,5 +1,6 @@
 // Management's entry: the only file of it that reads the environment.
 
+import { fileURLToPath } from 'node:url'
 import { requireSettings } from '@loci/chassis/config.ts'
 import { runProgram } from '@loci/chassis/program.ts'
 import { databaseCommands } from '@loci/postgres/commands.ts'
@@ -8,6 +9,9 @@ import { operatorCommands } from './commands/commands.ts'
 import manifest from './package.json' with { type: 'json' }
 import { SCHEMA } from './schema.ts'
 import { REGISTRY } from './settings.ts'
+
+/** Of the checkout, after a build, and of the package. */
+const CONSOLE = fileURLToPath(new URL('../console/dist', import.meta.url))
 
 const out = (text: string) => process.stdout.write(text)
 const err = (text: string) => process.stderr.write(text)
@@ -29,7 +33,7 @@ const code = await runProgram({
         const { runServer } = await import('@loci/chassis/serve.ts')
         const create: typeof createManagement = (options) => {
           logBrokenLockOrder(options.log)
-          return createManagement(options)
+          return createManagement({ ...options, consoleFolder: CONSOLE })
         }
         const settings = requireSettings(config, REGISTRY.settings)
         return runServer({ program: 'management', version: manifest.version, config, settings, create, exit })

@@ -259,6 +259,44 @@ CREATE TABLE loci.migrations (
 
 COMMENT ON TABLE loci.migrations IS 'without row-level security: versions of the schema, no tenant';
 
+CREATE TABLE loci.oauth_clients (
+    id text NOT NULL,
+    organization_id text NOT NULL,
+    name text NOT NULL,
+    redirect_uris text[] NOT NULL,
+    made_by text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY loci.oauth_clients FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.oauth_grants (
+    id text NOT NULL,
+    organization_id text NOT NULL,
+    user_id text NOT NULL,
+    session_id text NOT NULL,
+    tenant_id text NOT NULL,
+    service_id text NOT NULL,
+    client_id text NOT NULL,
+    client_name text NOT NULL,
+    resource text NOT NULL,
+    ops text[] NOT NULL,
+    databases text[] NOT NULL,
+    redirect_uri text NOT NULL,
+    code_digest text NOT NULL,
+    code_challenge text NOT NULL,
+    code_used_at timestamp with time zone,
+    refresh_digest text,
+    spent_digests text[] DEFAULT '{}'::text[] NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    end_reason text
+);
+
+ALTER TABLE ONLY loci.oauth_grants FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.operations (
     id text NOT NULL,
     organization_id text NOT NULL,
@@ -554,6 +592,8 @@ CREATE TABLE loci.usage_minutes (
     writes bigint NOT NULL,
     records bigint NOT NULL,
     bytes bigint NOT NULL,
+    units double precision DEFAULT 0 NOT NULL,
+    routes jsonb,
     CONSTRAINT usage_minutes_bytes_check CHECK ((bytes >= 0)),
     CONSTRAINT usage_minutes_records_check CHECK ((records >= 0)),
     CONSTRAINT usage_minutes_requests_check CHECK ((requests >= 0)),
@@ -643,6 +683,12 @@ ALTER TABLE ONLY loci.members
 ALTER TABLE ONLY loci.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY loci.oauth_clients
+    ADD CONSTRAINT oauth_clients_pkey PRIMARY KEY (organization_id, id);
+
+ALTER TABLE ONLY loci.oauth_grants
+    ADD CONSTRAINT oauth_grants_pkey PRIMARY KEY (organization_id, id);
+
 ALTER TABLE ONLY loci.operations
     ADD CONSTRAINT operations_pkey PRIMARY KEY (organization_id, id);
 
@@ -700,6 +746,9 @@ ALTER TABLE ONLY loci.tokens
 ALTER TABLE ONLY loci.usage_minutes
     ADD CONSTRAINT usage_minutes_pkey PRIMARY KEY (organization_id, service_id, minute, dedup);
 
+ALTER TABLE loci.usage_minutes
+    ADD CONSTRAINT usage_minutes_units_check CHECK ((units >= (0)::double precision)) NOT VALID;
+
 ALTER TABLE ONLY loci.usage_rolled
     ADD CONSTRAINT usage_rolled_pkey PRIMARY KEY (organization_id, service_id, dedup);
 
@@ -747,6 +796,16 @@ CREATE INDEX idempotency_old ON loci.idempotency USING btree (organization_id, c
 CREATE UNIQUE INDEX invitations_by_digest ON loci.invitations USING btree (digest);
 
 CREATE INDEX members_of_user ON loci.members USING btree (user_id);
+
+CREATE INDEX oauth_clients_by_id ON loci.oauth_clients USING btree (id);
+
+CREATE INDEX oauth_grants_by_end ON loci.oauth_grants USING btree (organization_id, expires_at);
+
+CREATE INDEX oauth_grants_by_id ON loci.oauth_grants USING btree (id);
+
+CREATE INDEX oauth_grants_of_session ON loci.oauth_grants USING btree (session_id) WHERE (ended_at IS NULL);
+
+CREATE INDEX oauth_grants_of_user ON loci.oauth_grants USING btree (organization_id, user_id, id) WHERE (ended_at IS NULL);
 
 CREATE INDEX operations_of_service ON loci.operations USING btree (organization_id, service_id, created_at);
 
@@ -848,6 +907,18 @@ ALTER TABLE ONLY loci.members
 ALTER TABLE ONLY loci.members
     ADD CONSTRAINT members_user_id_fkey FOREIGN KEY (user_id) REFERENCES loci.users(id);
 
+ALTER TABLE ONLY loci.oauth_clients
+    ADD CONSTRAINT oauth_clients_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES loci.organizations(id);
+
+ALTER TABLE ONLY loci.oauth_grants
+    ADD CONSTRAINT oauth_grants_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES loci.organizations(id);
+
+ALTER TABLE ONLY loci.oauth_grants
+    ADD CONSTRAINT oauth_grants_organization_id_service_id_fkey FOREIGN KEY (organization_id, service_id) REFERENCES loci.services(organization_id, id);
+
+ALTER TABLE ONLY loci.oauth_grants
+    ADD CONSTRAINT oauth_grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES loci.users(id);
+
 ALTER TABLE ONLY loci.operations
     ADD CONSTRAINT operations_organization_id_service_id_fkey FOREIGN KEY (organization_id, service_id) REFERENCES loci.services(organization_id, id);
 
@@ -895,6 +966,10 @@ ALTER TABLE loci.invitations ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.members ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE loci.oauth_clients ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.oauth_grants ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text)));
 
 CREATE POLICY one_organization ON loci.api_keys USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
@@ -908,6 +983,10 @@ CREATE POLICY one_organization ON loci.idempotency USING ((organization_id = NUL
 CREATE POLICY one_organization ON loci.invitations USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
 CREATE POLICY one_organization ON loci.members USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+
+CREATE POLICY one_organization ON loci.oauth_clients USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+
+CREATE POLICY one_organization ON loci.oauth_grants USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
 CREATE POLICY one_organization ON loci.operations USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
@@ -934,6 +1013,10 @@ CREATE POLICY owner_lookup ON loci.api_keys FOR SELECT TO loci_owner USING (true
 CREATE POLICY owner_lookup ON loci.invitations FOR SELECT TO loci_owner USING (true);
 
 CREATE POLICY owner_lookup ON loci.members FOR SELECT TO loci_owner USING (true);
+
+CREATE POLICY owner_lookup ON loci.oauth_clients FOR SELECT TO loci_owner USING (true);
+
+CREATE POLICY owner_lookup ON loci.oauth_grants FOR SELECT TO loci_owner USING (true);
 
 CREATE POLICY owner_lookup ON loci.partner_credentials FOR SELECT TO loci_owner USING (true);
 
@@ -1019,6 +1102,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.members TO loci_app;
 
 GRANT SELECT ON TABLE loci.migrations TO loci_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.oauth_clients TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.oauth_grants TO loci_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.operations TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.organizations TO loci_app;
@@ -1080,6 +1167,10 @@ GRANT UPDATE(writes) ON TABLE loci.usage_minutes TO loci_app;
 GRANT UPDATE(records) ON TABLE loci.usage_minutes TO loci_app;
 
 GRANT UPDATE(bytes) ON TABLE loci.usage_minutes TO loci_app;
+
+GRANT UPDATE(units) ON TABLE loci.usage_minutes TO loci_app;
+
+GRANT UPDATE(routes) ON TABLE loci.usage_minutes TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.usage_rolled TO loci_app;
 

@@ -13,8 +13,13 @@ const STAGE_MS_MAX = 600_000
 const top = path.dirname(import.meta.dirname)
 const bin = path.join(top, 'node_modules/.bin')
 
+/** No colors; and redocly tells nobody that it ran, and asks nobody for a newer one. */
+const QUIET = { NO_COLOR: '1', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+const OPENAPI = ['docs/api/daemon.openapi.json', 'docs/api/management.openapi.json']
+
 const STAGES: Stage[] = [
   { name: 'types', command: [path.join(bin, 'tsc'), '-p', '.', '--pretty', 'false'] },
+  { name: 'console', command: [path.join(bin, 'tsc'), '-p', 'console', '--pretty', 'false'] },
   {
     name: 'lint',
     command: [path.join(bin, 'biome'), 'ci', '--colors=off', '--error-on-warnings', '--max-diagnostics=30', '.'],
@@ -23,6 +28,12 @@ const STAGES: Stage[] = [
   { name: 'tidy', command: [process.execPath, 'scripts/tidy.ts'] },
   { name: 'schema', command: [process.execPath, 'scripts/schema.ts', '--check'] },
   { name: 'documents', command: [process.execPath, 'scripts/documents.ts', '--check'] },
+  {
+    name: 'openapi',
+    // Strict: what its recommended rules only warn about fails too.
+    command: [path.join(bin, 'redocly'), 'lint', '--extends=recommended-strict', ...OPENAPI],
+    hint: 'the documents are made from the routes: node scripts/documents.ts',
+  },
 ]
 
 // All at once: the schema waits for a Postgres to start, and that wait is the other stages' time.
@@ -49,5 +60,5 @@ async function run([file = '', ...args]: string[]): Promise<Ended> {
   }
   // Not at the top: before `npm ci` the hint above is what people need.
   const { runToEnd } = await import('@loci/tests/world/to-end.ts')
-  return runToEnd([file, ...args], { cwd: top, env: { ...process.env, NO_COLOR: '1' }, withinMs: STAGE_MS_MAX })
+  return runToEnd([file, ...args], { cwd: top, env: { ...process.env, ...QUIET }, withinMs: STAGE_MS_MAX })
 }

@@ -19,13 +19,13 @@ import { PEOPLE, writeWorldFile } from '@loci/tests/world/world-file.ts'
 /** Groups of the suite whose routes exist. An issue that builds one adds it here. */
 const BUILT = [
   ...['probes', 'information', 'admin', 'authority', 'kv', 'working-memory', 'memory', 'projections', 'mcp', 'events'],
-  ...['cycles', 'advice'],
+  ...['cycles', 'advice', 'outcomes', 'databases'],
   ...['audit', 'openapi', 'limits'],
   ...['billing', 'tenants', 'api-keys', 'organizations', 'cells', 'operations', 'services', 'sessions'],
 ]
 
 /** Stages of the suite that are built: its checks of what was still to come when it was written. */
-const BUILT_STAGES = ['mend', 'recall', 'meter']
+const BUILT_STAGES = ['mend', 'recall', 'meter', 'agents']
 
 const PROVIDERS = { 'oidc-provider': startOwnProvider, keycloak: startKeycloak }
 

@@ -1,14 +1,18 @@
 // npm run dev: a whole loci on free loopback ports, to be used by hand or, with `-- --world FILE`, by the conformance
-// suite. Everything of it is thrown away at the end.
+// suite. Everything of it is thrown away at the end. The console is built beside it, again whenever a source of it
+// changes: reload the page.
 
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { ShellName } from '@loci/chassis/shell-names.ts'
 import { addOrganization, addTenant } from '@loci/tests/world/tenants.ts'
 import { startWorld } from '@loci/tests/world/world.ts'
 import { PEOPLE, pay, writeWorldFile } from '@loci/tests/world/world-file.ts'
+import { watchConsole } from './build/console.ts'
 
+const TOP = dirname(import.meta.dirname)
 const USAGE = 'usage: npm run dev -- [--replicas N] [--world FILE] [--verbose]'
 const options = readOptions()
 
@@ -48,11 +52,13 @@ chmodSync(tokenFile, 0o600)
 for (const [at, daemon] of world.daemons.entries())
   console.log(`daemon ${at + 1}    ${daemon.url}   docs ${daemon.url}/docs`)
 console.log(`management  ${world.management?.url}   docs ${world.management?.url}/docs`)
+console.log(`console     ${world.management?.url}/services`)
 console.log(`sign-in     ${world.signIn?.issuer}   as ${PEOPLE.map(({ sub }) => sub).join(' or ')}, without a password`)
 console.log(`admin token in ${tokenFile}`)
 console.log(`\n  curl -s ${world.daemons[0]?.url}/v1/health/all`)
 console.log(`  curl -s -H "x-loci-admin-token: $(cat ${tokenFile})" ${world.daemons[0]?.url}/admin/services/status\n`)
 
+if (!options.world) await watchConsole(TOP, join(TOP, 'console/dist'), () => console.log('console     built'))
 if (options.world) {
   await writeWorldFile(options.world, world)
   console.log(`world file ${options.world}`)
@@ -79,7 +85,7 @@ async function shellLines(): Promise<string> {
   const of = await addOrganization(world, 'acme')
   await pay(world.management?.url as string, of.tenantId, 'pro')
   const { capability } = await addTenant(world, { name: 'dev', plan: 'pro', of })
-  const values = {
+  const values: Record<ShellName, string | undefined> = {
     M: world.management?.url,
     D: world.daemons[0]?.url,
     J: 'content-type: application/json',

@@ -12,6 +12,7 @@ type NameOf = (component: string, direction: Direction) => string
 
 interface Operation {
   summary?: string
+  description?: string
   parameters?: { name: string; in: string; required?: boolean; schema: Schema }[]
   requestBody?: { required?: boolean; content: Content }
   responses: Record<string, { content?: Content }>
@@ -63,7 +64,10 @@ ${[...declare(given, 'given'), ...declare(answered, 'answer')].sort().join('\n')
 }
 
 function operationType(name: string, operation: Operation, nameOf: NameOf): string {
-  const summary = operation.summary ? `  /** ${operation.summary.replaceAll('*/', '* /')} */\n` : ''
+  // Who may call stands in the documents; whoever reads a type wants to know what the call does.
+  const details = operation.description?.replace(/ ?Access: [^.]*\.$/, '')
+  const said = [operation.summary, details].filter(Boolean).join(' ')
+  const summary = said ? `  /** ${said.replaceAll('*/', '* /')} */\n` : ''
   const answers = successesOf(operation).map(([status, type]) => {
     return `${status}: ${typeof type === 'string' ? type : typeOf(type, 'answer', nameOf, '      ')}`
   })

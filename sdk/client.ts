@@ -11,7 +11,7 @@ import { MANAGEMENT_KEYED, type ManagementOperations } from './management.ts'
 
 export type HeaderFields = Readonly<Record<string, string | undefined>>
 
-interface Patience {
+export interface Patience {
   /** How long one attempt may take, its body included. */
   attemptMs?: number | undefined
   /** How long a call may take with all its attempts and the waits between them. */
@@ -29,11 +29,17 @@ export interface ConnectOptions extends Patience {
   url: string
   /** Asked before each attempt, so that a renewed credential is used at once. */
   headers?: (() => HeaderFields | Promise<HeaderFields>) | undefined
+  /** After a 401, at most once in a call: whether there is another credential to ask again with. */
+  renew?: ((refusal: LociError) => boolean | Promise<boolean>) | undefined
+  /** The server said that the service is elsewhere: the base to use from now on. */
+  moved?: ((url: string) => void) | undefined
   fetch?: typeof globalThis.fetch | undefined
 }
 
 export interface CallOptions extends Patience {
   headers?: HeaderFields | undefined
+  /** The server recognises a repeat of this body by itself, so it may be sent again and needs no Idempotency-Key. */
+  repeatable?: boolean | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -65,6 +71,8 @@ export interface Client<Operations extends Record<keyof Operations, Operation>> 
       ? [given?: Given<Operations[Name]>]
       : [given: Given<Operations[Name]>]
   ): Promise<Answer<Operations[Name]>>
+  /** A GET whose answer is read as it comes. One attempt: who follows a stream asks again by itself. */
+  open(path: string, given?: CallOptions): Promise<Response>
 }
 
 export function connectManagement({
@@ -110,15 +118,19 @@ export function connect<Operations extends Record<keyof Operations, Operation>>(
   const send = options.fetch ?? ((...given: Parameters<typeof fetch>) => fetch(...given))
   headersOf(credential)
 
+  const headersFor = async (fields: HeaderFields) =>
+    headersOf({ ...credential, ...(await options.headers?.()), ...fields })
+
   const call = async (name: string, given: Loose = {}) => {
-    const request = prepare(name, given, keyed.has(name))
     const { attemptMs, deadlineMs, attemptsMax } = { ...PATIENCE, ...defined(options), ...defined(given) }
+    const request = prepare(name, given, keyed.has(name), attemptsMax)
     const endsAt = performance.now() + deadlineMs
     let base = home
     let followed = false
+    let renewed = false
     for (let attempt = 1; ; attempt += 1) {
       given.signal?.throwIfAborted()
-      const headers = headersOf({ ...credential, ...(await options.headers?.()), ...request.headers })
+      const headers = await headersFor(request.headers)
       const ms = Math.max(1, Math.min(attemptMs, endsAt - performance.now()))
       const outcome = await ask(send, base, request, headers, ms, given.signal)
       if (!(outcome instanceof LociError)) return outcome
@@ -128,6 +140,12 @@ export function connect<Operations extends Record<keyof Operations, Operation>>(
       if (endpoint !== undefined) {
         base = endpoint
         followed = true
+        options.moved?.(endpoint)
+        continue
+      }
+      // A 401 promises that nothing was done.
+      if (outcome.status === 401 && !renewed && (await options.renew?.(outcome))) {
+        renewed = true
         continue
       }
       const waitMs = backoffMs(attempt) + (outcome.retryAfterMs ?? 0)
@@ -136,7 +154,22 @@ export function connect<Operations extends Record<keyof Operations, Operation>>(
       await sleep(waitMs, given.signal)
     }
   }
-  return { call } as unknown as Client<Operations>
+
+  const open = async (path: string, given: CallOptions = {}): Promise<Response> => {
+    const { attemptMs } = { ...PATIENCE, ...defined(options), ...defined(given) }
+    for (let attempt = 1; ; attempt += 1) {
+      const headers = await headersFor({ accept: 'text/event-stream', ...given.headers })
+      const request = { method: 'GET', target: path, body: undefined }
+      const response = await answerTo(send, home, request, headers, attemptMs, given.signal)
+      if (response instanceof LociError) throw response
+      if (response.ok) return response
+      const refusal = refusalOf(response, jsonOf(await response.text()))
+      const endpoint = movedTo(refusal, home)
+      if (endpoint !== undefined) options.moved?.(endpoint)
+      if (refusal.status !== 401 || attempt > 1 || !(await options.renew?.(refusal))) throw refusal
+    }
+  }
+  return { call, open } as unknown as Client<Operations>
 }
 
 /** The options that were given, so that an `undefined` does not hide a default. */
@@ -148,7 +181,7 @@ function defined({ attemptMs, deadlineMs, attemptsMax }: Patience): Partial<type
   }
 }
 
-function prepare(name: string, given: Loose, keyed: boolean): Request {
+function prepare(name: string, given: Loose, isKeyed: boolean, attemptsMax: number): Request {
   const [method = '', template = ''] = name.split(' ')
   const path = template.replaceAll(/\{([^}]+)\}/g, (_, parameter: string) =>
     segmentOf(parameter, given.path?.[parameter]),
@@ -159,6 +192,8 @@ function prepare(name: string, given: Loose, keyed: boolean): Request {
   }
   const headers: Record<string, string | undefined> = { accept: 'application/json, text/*' }
   if (given.body !== undefined) headers['content-type'] = 'application/json'
+  // The server keeps what it answered under a key, for a day and within the plan: none for what is not repeated.
+  const keyed = isKeyed && !given.repeatable && (attemptsMax > 1 || given.idempotencyKey !== undefined)
   if (keyed) {
     headers[HEADER.idempotencyKey] = given.idempotencyKey ?? newKey()
     // The specification's services route answers the same key with another body as if it were the same; strict makes
@@ -171,8 +206,8 @@ function prepare(name: string, given: Loose, keyed: boolean): Request {
     target: query.size > 0 ? `${path}?${query}` : path,
     headers,
     body: given.body === undefined ? undefined : JSON.stringify(given.body),
-    repeatable: keyed || method === 'GET' || method === 'PUT' || method === 'DELETE',
-    conditional: headers['if-match'] !== undefined,
+    repeatable: keyed || given.repeatable === true || method === 'GET' || method === 'PUT' || method === 'DELETE',
+    conditional: headers['if-match'] !== undefined || headers['if-none-match'] !== undefined,
   }
 }
 
@@ -227,26 +262,49 @@ interface Answered {
   requestId: string | undefined
 }
 
+type Sent = Pick<Request, 'method' | 'target' | 'body'>
+
 async function ask(
   send: typeof fetch,
   base: string,
-  { method, target, body }: Request,
+  request: Sent,
   headers: Headers,
   ms: number,
   signal: AbortSignal | undefined,
 ): Promise<Answered | LociError> {
+  return inTime(base, ms, signal, async (until) => {
+    const response = await send(base + request.target, given(request, headers, until))
+    return read(response, await response.text())
+  })
+}
+
+/** Its head: the body is read by the caller, for as long as it comes. */
+function answerTo(
+  send: typeof fetch,
+  base: string,
+  request: Sent,
+  headers: Headers,
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<Response | LociError> {
+  return inTime(base, ms, signal, (until) => send(base + request.target, given(request, headers, until)))
+}
+
+function given({ method, body }: Sent, headers: Headers, signal: AbortSignal): RequestInit {
+  // A redirect would carry the credential to wherever it points.
+  return { method, headers, ...(body === undefined ? {} : { body }), redirect: 'manual', signal }
+}
+
+async function inTime<T>(
+  base: string,
+  ms: number,
+  signal: AbortSignal | undefined,
+  work: (until: AbortSignal) => Promise<T>,
+): Promise<T | LociError> {
   const timeout = new AbortController()
   const timer = setTimeout(() => timeout.abort(), ms)
   try {
-    const response = await send(base + target, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body }),
-      // A redirect would carry the credential to wherever it points.
-      redirect: 'manual',
-      signal: signal ? AbortSignal.any([timeout.signal, signal]) : timeout.signal,
-    })
-    return read(response, await response.text())
+    return await work(signal ? AbortSignal.any([timeout.signal, signal]) : timeout.signal)
   } catch (cause) {
     signal?.throwIfAborted()
     return timeout.signal.aborted
@@ -254,11 +312,7 @@ async function ask(
       : new LociError(
           'NETWORK_FAILURE',
           `${base} could not be reached, or went away before it had answered${reasonOf(cause)}.`,
-          {
-            status: 0,
-            retryable: true,
-            cause,
-          },
+          { status: 0, retryable: true, cause },
         )
   } finally {
     clearTimeout(timer)
@@ -279,6 +333,14 @@ function read(response: Response, text: string): Answered | LociError {
     }
   }
   return response.ok ? { status, body, headers, requestId } : refusalOf(response, body)
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** A cell that no longer has the instance says where it is. */
@@ -328,9 +390,11 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 
 /** Where the runtime says it: fetch hides it in the cause of its cause. */
 function reasonOf(error: unknown): string {
+  let last = ''
   for (let next = error; next instanceof Error; next = next.cause) {
     const { code } = next as { code?: unknown }
     if (typeof code === 'string') return ` (${code})`
+    if (next !== error) last = ` (${next.message})`
   }
-  return ''
+  return last
 }

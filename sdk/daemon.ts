@@ -1,7 +1,21 @@
 // Generated from docs/api/daemon.openapi.json by scripts/documents.ts; run that, do not edit this.
 
 export type DaemonOperations = {
-  /** Audit entries of admin requests in this cell, newest first. */
+  /** Say where a client of /mcp can ask a person for access. */
+  'GET /.well-known/oauth-protected-resource': {
+    given: {}
+    answers: {
+      200: ProtectedResource
+    }
+  }
+  /** Say where a client of /mcp can ask a person for access. */
+  'GET /.well-known/oauth-protected-resource/mcp': {
+    given: {}
+    answers: {
+      200: ProtectedResource
+    }
+  }
+  /** List audit entries of admin requests in this cell, newest first. */
   'GET /admin/audit': {
     given: {
       query?: {
@@ -13,7 +27,7 @@ export type DaemonOperations = {
       200: AdminAuditList
     }
   }
-  /** Revoke a capability by the jti of any of its links, or everything older than a moment of an organization, tenant or service. */
+  /** Revoke a capability, or everything older than a moment. By the jti of any of its links; or of an organization, tenant or service. */
   'POST /admin/revocations': {
     given: {
       body: RevocationRequest
@@ -40,14 +54,14 @@ export type DaemonOperations = {
       200: SwitchResponse
     }
   }
-  /** The switches of the cell, and what this replica has seen of each sub-service. */
+  /** Read the switches of the cell, and what this replica has seen of each sub-service. */
   'GET /admin/services/status': {
     given: {}
     answers: {
       200: SwitchStatus
     }
   }
-  /** The documentation as a page. Compressed where the client accepts gzip. */
+  /** Read the documentation as a page. Compressed where the client accepts gzip. */
   'GET /docs': {
     given: {
       headers?: {
@@ -58,28 +72,28 @@ export type DaemonOperations = {
       200: string
     }
   }
-  /** Is the process alive? Touches no dependency. */
+  /** Ask whether the process is alive. Touches no dependency. */
   'GET /health/live': {
     given: {}
     answers: {
       200: HealthResponse
     }
   }
-  /** Should requests be sent here? */
+  /** Ask whether requests should be sent here. */
   'GET /health/ready': {
     given: {}
     answers: {
       200: ReadyResponse
     }
   }
-  /** Has the process started, and in what state is each part? */
+  /** Ask whether the process has started, and in what state each part is. */
   'GET /health/startup': {
     given: {}
     answers: {
       200: StartupResponse
     }
   }
-  /** A message of the Model Context Protocol. The tools are those that the capability has operations for. */
+  /** Send a message of the Model Context Protocol. The tools are those that the capability has operations for. */
   'POST /mcp': {
     given: {
       body: unknown
@@ -89,14 +103,14 @@ export type DaemonOperations = {
       202: unknown
     }
   }
-  /** Prometheus metrics, at most a second old. */
+  /** Read Prometheus metrics, at most a second old. */
   'GET /metrics': {
     given: {}
     answers: {
       200: string
     }
   }
-  /** This document. Compressed where the client accepts gzip. */
+  /** Read this document. Compressed where the client accepts gzip. */
   'GET /openapi.json': {
     given: {
       headers?: {
@@ -107,7 +121,20 @@ export type DaemonOperations = {
       200: unknown
     }
   }
-  /** The names of the policies of the database. */
+  /** Tell how tools did, so that the next advice knows. */
+  'POST /v1/advice/outcomes': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: OutcomeReport
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: OutcomeResults
+    }
+  }
+  /** List the policies of the database. An operator may, and the holder of `advice:read`. */
   'GET /v1/advice/policies': {
     given: {
       headers?: {
@@ -118,7 +145,7 @@ export type DaemonOperations = {
       200: PolicyList
     }
   }
-  /** A policy: its rules in order. */
+  /** Read a policy. An operator may, and the holder of `advice:read`. */
   'GET /v1/advice/policies/{name}': {
     given: {
       path: {
@@ -132,7 +159,7 @@ export type DaemonOperations = {
       200: Policy
     }
   }
-  /** Write a policy; with If-Match only over that version. `default` holds for every request, also beside the one that it names. */
+  /** Write a policy. With If-Match only over that version. `default` holds for every request, also beside the one that it names. */
   'PUT /v1/advice/policies/{name}': {
     given: {
       path: {
@@ -148,7 +175,7 @@ export type DaemonOperations = {
       200: Policy
     }
   }
-  /** The same advice for the holder of a capability. */
+  /** Rank tools for a task as the holder of a capability. */
   'POST /v1/advice/rank': {
     given: {
       headers?: {
@@ -172,7 +199,7 @@ export type DaemonOperations = {
       200: ToolRankResult
     }
   }
-  /** Audit entries of this instance, newest first. */
+  /** List audit entries of this instance, newest first. */
   'GET /v1/audit': {
     given: {
       query?: {
@@ -184,7 +211,7 @@ export type DaemonOperations = {
       200: AuditList
     }
   }
-  /** The configuration in force: what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them. */
+  /** Read the configuration in force. It is what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them. */
   'GET /v1/cognitive/config': {
     given: {
       headers?: {
@@ -195,7 +222,7 @@ export type DaemonOperations = {
       200: CognitiveConfigInForce
     }
   }
-  /** Replace the configuration of the database by any JSON object; with If-Match only over that version. */
+  /** Replace the configuration of the database by any JSON object. With If-Match only over that version. */
   'PUT /v1/cognitive/config': {
     given: {
       headers?: {
@@ -208,7 +235,7 @@ export type DaemonOperations = {
       200: CognitiveConfigUpdate
     }
   }
-  /** Run a cycle: take in what was observed, decide what stays in mind, and say why. */
+  /** Run a cycle. It takes in what was observed, decides what stays in mind, and says why. */
   'POST /v1/cognitive/cycles': {
     given: {
       headers?: {
@@ -252,7 +279,7 @@ export type DaemonOperations = {
       200: Cycle
     }
   }
-  /** What a cycle decided, with the reasons. */
+  /** List what a cycle decided, with the reasons. */
   'GET /v1/cognitive/cycles/{id}/decisions': {
     given: {
       path: {
@@ -270,7 +297,7 @@ export type DaemonOperations = {
       200: CycleDecisions
     }
   }
-  /** Whether cycles of the database run when they are due, and how attempts ended. */
+  /** Check whether cycles of the database run when they are due, and how attempts ended. */
   'GET /v1/cognitive/health': {
     given: {
       headers?: {
@@ -281,7 +308,18 @@ export type DaemonOperations = {
       200: CognitiveHealth
     }
   }
-  /** How many cycles there were and how long they took. */
+  /** Read the configuration in force with the default, the range and the schema of each known key. */
+  'GET /v1/cognitive/settings': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: CognitiveSettings
+    }
+  }
+  /** Count the cycles and how long they took. */
   'GET /v1/cognitive/stats': {
     given: {
       headers?: {
@@ -292,42 +330,66 @@ export type DaemonOperations = {
       200: CycleStats
     }
   }
-  /** The path of every registered route. */
+  /** List the path of every registered route. */
   'GET /v1/conductor/endpoints': {
     given: {}
     answers: {
       200: ConductorEndpoints
     }
   }
-  /** Every dependency and sub-service, checked at most a second ago. */
+  /** List the databases of the service with what each holds. */
+  'GET /v1/databases': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: DatabaseList
+    }
+  }
+  /** Erase a database with all that it holds. A person is forgotten whole. At once nothing of it is read. A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`). The next write to the name begins a new database. */
+  'DELETE /v1/databases/{name}': {
+    given: {
+      path: {
+        name: string
+      }
+    }
+    answers: {
+      200: DatabaseDeleted
+      202: DatabaseErasing
+    }
+  }
+  /** Check every dependency and sub-service. What is told was checked at most a second ago. */
   'GET /v1/health/all': {
     given: {}
     answers: {
       200: HealthAllResponse
     }
   }
-  /** Is the process alive? Touches no dependency. */
+  /** Ask whether the process is alive. Touches no dependency. */
   'GET /v1/health/live': {
     given: {}
     answers: {
       200: HealthResponse
     }
   }
-  /** Should requests be sent here? */
+  /** Ask whether requests should be sent here. */
   'GET /v1/health/ready': {
     given: {}
     answers: {
       200: ReadyResponse
     }
   }
-  /** Has the process started, and in what state is each part? */
+  /** Ask whether the process has started, and in what state each part is. */
   'GET /v1/health/startup': {
     given: {}
     answers: {
       200: StartupResponse
     }
   }
-  /** Verify the digests of entries and the counters of their databases; `full` goes on by cursor. */
+  /** Verify the digests of entries and the counters of their databases. `full` goes on by cursor. */
   'GET /v1/kv/consistency': {
     given: {
       query?: {
@@ -339,13 +401,15 @@ export type DaemonOperations = {
       200: KvConsistency
     }
   }
-  /** List entries in order of code points. */
+  /** List entries by key in order of code points, or backwards. With `keysOnly` without their values. */
   'GET /v1/kv/entries': {
     given: {
       query?: {
         prefix?: string | undefined
         cursor?: string | undefined
         limit?: number | undefined
+        order?: 'asc' | 'desc' | undefined
+        keysOnly?: 'true' | 'false' | undefined
       } | undefined
       headers?: {
         'x-loci-database'?: string | undefined
@@ -355,7 +419,7 @@ export type DaemonOperations = {
       200: EntryList
     }
   }
-  /** Several puts and deletes, all or nothing. */
+  /** Put and delete several entries, all or nothing. */
   'POST /v1/kv/entries/batch': {
     given: {
       headers?: {
@@ -368,7 +432,7 @@ export type DaemonOperations = {
       200: EntryBatchResult
     }
   }
-  /** Write an entry; with If-Match only over that version. */
+  /** Write an entry. With If-Match only over that version, with `If-None-Match: *` only where there is none. */
   'PUT /v1/kv/entries/{key}': {
     given: {
       path: {
@@ -377,6 +441,7 @@ export type DaemonOperations = {
       headers?: {
         'x-loci-database'?: string | undefined
         'If-Match'?: string | undefined
+        'If-None-Match'?: string | undefined
       } | undefined
       body: EntryWrite
     }
@@ -398,7 +463,7 @@ export type DaemonOperations = {
       200: Entry
     }
   }
-  /** Delete an entry; with If-Match only that version. */
+  /** Delete an entry. With If-Match only that version. */
   'DELETE /v1/kv/entries/{key}': {
     given: {
       path: {
@@ -413,14 +478,14 @@ export type DaemonOperations = {
       200: EntryDeleted
     }
   }
-  /** Write, commit and read back a probe; how durable the store is and what it holds. A store that does not answer is `failed`. */
+  /** Write, commit and read back a probe. The answer says how durable the store is and what it holds. A store that does not answer is `failed`. */
   'GET /v1/kv/health': {
     given: {}
     answers: {
       200: KvHealth
     }
   }
-  /** State of the process, its reasons and past transitions. */
+  /** Read the state of the process, its reasons and past transitions. */
   'GET /v1/lifecycle/status': {
     given: {}
     answers: {
@@ -439,7 +504,7 @@ export type DaemonOperations = {
       200: RecallResult
     }
   }
-  /** Store a memory; a known sourceEventId is answered with its record. */
+  /** Store a memory. A known `sourceEventId` is answered with its record. */
   'POST /v1/memory/records': {
     given: {
       headers?: {
@@ -452,10 +517,18 @@ export type DaemonOperations = {
       200: RecordStored
     }
   }
-  /** List memories, newest first. */
+  /** List memories, newest first or oldest first. With a filter, those that hold. */
   'GET /v1/memory/records': {
     given: {
       query?: {
+        tag?: string | undefined
+        kind?: string | undefined
+        actor?: string | undefined
+        contextId?: string | undefined
+        key?: string | undefined
+        since?: string | undefined
+        until?: string | undefined
+        order?: 'asc' | 'desc' | undefined
         cursor?: string | undefined
         limit?: number | undefined
       } | undefined
@@ -480,6 +553,18 @@ export type DaemonOperations = {
       200: RecordBatchResult
     }
   }
+  /** Read up to 100 memories by their ids. In the order of the ids; one that is asked for twice is answered once. An erased memory, or one of another database, is `missing`. */
+  'POST /v1/memory/records/read': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: RecordRead
+    }
+    answers: {
+      200: RecordsRead
+    }
+  }
   /** Read a memory, also one that was superseded. */
   'GET /v1/memory/records/{id}': {
     given: {
@@ -494,7 +579,7 @@ export type DaemonOperations = {
       200: Record
     }
   }
-  /** Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles, projections; its value is not learned again in this spelling (case and space do not count; another full stop or letter does). A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`). */
+  /** Erase a memory wherever it stands. All records that say the same, the index, slots and their history, cycles, projections; its value is not learned again in this spelling (case and space do not count; another full stop or letter does). A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`). */
   'DELETE /v1/memory/records/{id}': {
     given: {
       path: {
@@ -508,7 +593,7 @@ export type DaemonOperations = {
       200: RecordDeleted
     }
   }
-  /** Tell what happened; durable before the answer. The same again is answered with the first one’s id. */
+  /** Tell what happened. It is durable before the answer. The same again is answered with the first one’s id. */
   'POST /v1/partner/projections': {
     given: {
       headers?: {
@@ -520,14 +605,14 @@ export type DaemonOperations = {
       200: ProjectionResults
     }
   }
-  /** Version and uptime of the daemon, and which tables recall uses. */
+  /** Read version and uptime of the daemon, and which tables recall uses. */
   'GET /v1/system/info': {
     given: {}
     answers: {
       200: SystemInfo
     }
   }
-  /** The configuration in force: what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them. */
+  /** Read the configuration in force. It is what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them. */
   'GET /v1/working-memory/config': {
     given: {
       headers?: {
@@ -538,7 +623,7 @@ export type DaemonOperations = {
       200: SlotConfigInForce
     }
   }
-  /** Replace the configuration of the database by any JSON object; with If-Match only over that version. */
+  /** Replace the configuration of the database by any JSON object. With If-Match only over that version. */
   'PUT /v1/working-memory/config': {
     given: {
       headers?: {
@@ -551,12 +636,13 @@ export type DaemonOperations = {
       200: SlotConfigUpdate
     }
   }
-  /** Slots that left, newest first, and why. */
+  /** List the slots that left, newest first, and why. With `content=true` also what each said; such a page ends at a megabyte. */
   'GET /v1/working-memory/evictions': {
     given: {
       query?: {
         cursor?: string | undefined
         limit?: number | undefined
+        content?: 'true' | 'false' | undefined
       } | undefined
       headers?: {
         'x-loci-database'?: string | undefined
@@ -564,6 +650,17 @@ export type DaemonOperations = {
     }
     answers: {
       200: EvictionList
+    }
+  }
+  /** Read the configuration in force with the default, the range and the schema of each known key. */
+  'GET /v1/working-memory/settings': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: SlotSettings
     }
   }
   /** List the slots. */
@@ -577,7 +674,7 @@ export type DaemonOperations = {
       200: SlotList
     }
   }
-  /** Several puts and deletes, all or nothing. */
+  /** Put and delete several slots, all or nothing. */
   'POST /v1/working-memory/slots/batch': {
     given: {
       headers?: {
@@ -590,7 +687,7 @@ export type DaemonOperations = {
       200: SlotBatchResult
     }
   }
-  /** Clear the slots that are not pinned; the answer has a token that brings them back within 24 hours. */
+  /** Clear the slots that are not pinned. The answer has a token that brings them back within 24 hours. */
   'POST /v1/working-memory/slots/clear': {
     given: {
       query?: {
@@ -619,7 +716,7 @@ export type DaemonOperations = {
       200: SlotsRestored
     }
   }
-  /** Write a slot; with If-Match only over that version. Over capacity another one leaves. */
+  /** Write a slot. With If-Match only over that version, with `If-None-Match: *` only where there is none. Over capacity another one leaves. */
   'PUT /v1/working-memory/slots/{key}': {
     given: {
       path: {
@@ -628,6 +725,7 @@ export type DaemonOperations = {
       headers?: {
         'x-loci-database'?: string | undefined
         'If-Match'?: string | undefined
+        'If-None-Match'?: string | undefined
       } | undefined
       body: SlotWrite
     }
@@ -649,7 +747,7 @@ export type DaemonOperations = {
       200: Slot
     }
   }
-  /** Change a slot by a JSON merge patch; with If-Match only that version. */
+  /** Change a slot by a JSON merge patch. With If-Match only that version. */
   'PATCH /v1/working-memory/slots/{key}': {
     given: {
       path: {
@@ -665,7 +763,7 @@ export type DaemonOperations = {
       200: SlotWritten
     }
   }
-  /** Delete a slot; with If-Match only that version. Each version stays for 30 days from its writing, on the plan free for 7. */
+  /** Delete a slot. With If-Match only that version. Each version stays for 30 days from its writing, on the plan free for 7. */
   'DELETE /v1/working-memory/slots/{key}': {
     given: {
       path: {
@@ -680,7 +778,7 @@ export type DaemonOperations = {
       200: SlotDeleted
     }
   }
-  /** Every version of a slot, newest first, also of one that has left. */
+  /** List every version of a slot, newest first, also of one that has left. */
   'GET /v1/working-memory/slots/{key}/history': {
     given: {
       path: {
@@ -698,7 +796,7 @@ export type DaemonOperations = {
       200: SlotHistory
     }
   }
-  /** How full the working memory is. */
+  /** Measure how full the working memory is. */
   'GET /v1/working-memory/stats': {
     given: {
       headers?: {
@@ -713,6 +811,7 @@ export type DaemonOperations = {
 
 /** Those that honour an Idempotency-Key: a repeat of them is answered and not done again. */
 export const DAEMON_KEYED: ReadonlySet<string> = new Set([
+  'POST /v1/advice/outcomes',
   'POST /v1/cognitive/cycles',
   'POST /v1/kv/entries/batch',
   'POST /v1/memory/records',
@@ -835,6 +934,23 @@ export type CognitiveHealth = {
   }
 }
 
+export type CognitiveSettings = {
+  config: { [field: string]: unknown }
+  version: number
+  warnings: ({
+    key: string
+    problem: string
+    using: unknown
+  })[]
+  settings: ({
+    key: string
+    value: unknown
+    default: unknown
+    range: string
+    schema: { [field: string]: unknown }
+  })[]
+}
+
 export type ConductorEndpoints = {
   endpoints: string[]
   total: number
@@ -875,6 +991,9 @@ export type Cycle = {
     forgotten: number
     rejected: number
   }
+  threshold: CycleThreshold | null
+  ledger?: CycleDecision[]
+  summary: string
   broadcast: ({
     kind: 'slot' | 'record' | Other
     ref: string
@@ -926,29 +1045,31 @@ export type CycleCorruption = {
   })[]
 }
 
-export type CycleDecisions = {
-  decisions: ({
-    seq: number
-    action: string
-    subject: {
-      kind: string
-      key: string | null
-      version: number | null
-    }
-    reasonCode: string
-    reason: string
-    score: number
-    parts: ({
-      name: string
-      value: number
-      weight: number
-      contribution: number
-    })[]
-    displacedBy?: string
-    evidenceRefs: string[]
-    rule: string
-    recoverableUntil: string | null
+export type CycleDecision = {
+  seq: number
+  action: string
+  subject: {
+    kind: string
+    key: string | null
+    version: number | null
+  }
+  reasonCode: string
+  reason: string
+  score: number
+  parts: ({
+    name: string
+    value: number
+    weight: number
+    contribution: number
   })[]
+  displacedBy?: string
+  evidenceRefs: string[]
+  rule: string
+  recoverableUntil: string | null
+}
+
+export type CycleDecisions = {
+  decisions: CycleDecision[]
   nextCursor: string | null
 }
 
@@ -983,12 +1104,44 @@ export type CycleStats = {
   [field: string]: unknown
 }
 
+export type CycleThreshold = {
+  best: number
+  bar: number
+}
+
 export type Cycles = {
   cycles: Cycle[]
   total: number
   corruption: CycleCorruption
   nextCursor: string | null
   [field: string]: unknown
+}
+
+export type DatabaseDeleted = {
+  deleted: true
+  name: string
+  receipt: string | null
+  ledgered: 'cell' | 'management' | Other
+}
+
+export type DatabaseErasing = {
+  deleted: false
+  erasing: true
+  name: string
+  receipt: string | null
+  ledgered: 'cell' | 'management' | Other
+}
+
+export type DatabaseList = {
+  databases: ({
+    name: string
+    records: number
+    slots: number
+    keys: number
+    bytes: number
+    createdAt: string
+  })[]
+  nextCursor: string | null
 }
 
 export type DeniedTool = {
@@ -1012,11 +1165,13 @@ export type EntryBatch = {
   operations: ({
     op: 'put'
     key: string
+    ifVersion?: number | undefined
     value: unknown
     ttlMs?: number | undefined
   } | {
     op: 'delete'
     key: string
+    ifVersion?: number | undefined
   })[]
 }
 
@@ -1038,7 +1193,15 @@ export type EntryDeleted = {
 }
 
 export type EntryList = {
-  entries: Entry[]
+  entries: ({
+    key: string
+    value?: unknown
+    version: number
+    createdAt: string
+    updatedAt: string
+    expiresAt: string | null
+    digest: string
+  })[]
   nextCursor: string | null
   damaged?: ({
     ref: string | null
@@ -1063,6 +1226,9 @@ export type EvictionList = {
     explain: Explanation
     evictedAt: string
     recoverableUntil: string
+    value?: unknown
+    recordId?: string | null
+    redacted?: true
   })[]
   nextCursor: string | null
   damaged?: ({
@@ -1193,6 +1359,34 @@ export type Observation = {
   metadata?: { [field: string]: unknown } | undefined
 }
 
+export type OutcomeReport = OutcomeWrite | OutcomeWrite[]
+
+export type OutcomeResult = {
+  accepted: true
+  projectionId: string
+  duplicate: boolean
+  appliedSeq: number
+}
+
+export type OutcomeResults = OutcomeResult | OutcomeResult[]
+
+export type OutcomeWrite = {
+  taskClass: string
+  taskIntent?: string | undefined
+  scope?: unknown | undefined
+  runId?: string | undefined
+  sourceEventId?: string | undefined
+  occurredAt?: string | undefined
+  evidenceRefs?: string[] | undefined
+  tools: ({
+    toolId: string
+    outcome: 'success' | 'failure' | 'partial' | 'denied' | 'cancelled'
+    latencyMs?: number | undefined
+    costUsd?: number | undefined
+    errorCode?: string | undefined
+  })[]
+}
+
 export type Policy = {
   name: string
   ref: string
@@ -1272,6 +1466,14 @@ export type ProjectionResult = {
 
 export type ProjectionResults = ProjectionResult | ProjectionResult[]
 
+export type ProtectedResource = {
+  resource: string
+  authorization_servers: string[]
+  scopes_supported: string[]
+  bearer_methods_supported: string[]
+  resource_name: string
+}
+
 export type PrunedCycle = {
   id: string
   redacted: true
@@ -1334,14 +1536,21 @@ export type RecallRequest = {
   kinds?: string[] | undefined
   tags?: string[] | undefined
   actors?: string[] | undefined
+  contextIds?: string[] | undefined
+  keys?: string[] | undefined
+  metadata?: { [field: string]: unknown } | undefined
+  since?: string | undefined
+  until?: string | undefined
   asOf?: string | undefined
   tokenBudget?: number | undefined
+  cursor?: string | undefined
   explain?: boolean | undefined
 }
 
 export type RecallResult = {
   results: ({
     id: string
+    key: string | null
     content: string
     kind: string
     relevance: number
@@ -1361,6 +1570,7 @@ export type RecallResult = {
     tags: string[]
     contextId: string | null
     actor: string | null
+    metadata: { [field: string]: unknown } | null
     source: {
       type: string
       ref: string | null
@@ -1391,6 +1601,7 @@ export type RecallResult = {
       words: CoveredWord[]
     }
   })[]
+  nextCursor: string | null
   total: number
   incomplete: boolean
   asOfSeq: number
@@ -1463,6 +1674,10 @@ export type RecordList = {
   })[]
 }
 
+export type RecordRead = {
+  ids: string[]
+}
+
 export type RecordStored = Record | RedactedRecord
 
 export type RecordWrite = {
@@ -1482,6 +1697,16 @@ export type RecordWrite = {
   ttlMs?: number | undefined
   metadata?: { [field: string]: unknown } | undefined
   override?: boolean | undefined
+}
+
+export type RecordsRead = {
+  records: Record[]
+  missing: string[]
+  left?: string[]
+  damaged?: ({
+    ref: string | null
+    reason: 'digest_mismatch' | 'page_unreadable' | Other
+  })[]
 }
 
 export type RedactedRecord = {
@@ -1537,6 +1762,7 @@ export type SlotBatch = {
   operations: ({
     op: 'put'
     key: string
+    ifVersion?: number | undefined
     value: unknown
     kind?: string | undefined
     salience?: number | undefined
@@ -1548,6 +1774,7 @@ export type SlotBatch = {
   } | {
     op: 'delete'
     key: string
+    ifVersion?: number | undefined
   })[]
 }
 
@@ -1634,6 +1861,23 @@ export type SlotRestore = {
 } | {
   key: string
   version: number
+}
+
+export type SlotSettings = {
+  config: { [field: string]: unknown }
+  version: number
+  warnings: ({
+    key: string
+    problem: string
+    using: unknown
+  })[]
+  settings: ({
+    key: string
+    value: unknown
+    default: unknown
+    range: string
+    schema: { [field: string]: unknown }
+  })[]
 }
 
 export type SlotStatistics = {

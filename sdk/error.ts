@@ -91,3 +91,13 @@ function msOf(retryAfter: string | null): number | undefined {
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - Date.now()
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }
+
+/** The body of the answer, or undefined where there is no such thing. */
+export async function orUndefined<Body>(call: Promise<{ body: Body }>): Promise<Body | undefined> {
+  try {
+    return (await call).body
+  } catch (error) {
+    if (error instanceof LociError && error.code === 'NOT_FOUND') return undefined
+    throw error
+  }
+}

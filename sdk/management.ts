@@ -1,21 +1,28 @@
 // Generated from docs/api/management.openapi.json by scripts/documents.ts; run that, do not edit this.
 
 export type ManagementOperations = {
-  /** Leads who is signed in to their page, and anybody else to sign-in. */
+  /** Lead who is signed in to the console, and anybody else to sign-in. */
   'GET /': {
     given: {}
     answers: {
       200: string
     }
   }
-  /** The public keys that capabilities are signed with. */
+  /** Read the public keys that capabilities are signed with. */
   'GET /.well-known/loci-capability-keys.json': {
     given: {}
     answers: {
       200: CapabilityKeys
     }
   }
-  /** Sign in with the code that the provider gave the browser; sets the cookies of a session. */
+  /** Describe the authorization server for clients of /mcp. */
+  'GET /.well-known/oauth-authorization-server': {
+    given: {}
+    answers: {
+      200: AuthorizationServer
+    }
+  }
+  /** Sign in with the code that the provider gave the browser. Sets the cookies of a session. */
   'POST /api/auth/exchange': {
     given: {
       body: ExchangeRequest
@@ -24,14 +31,14 @@ export type ManagementOperations = {
       200: ExchangeResponse
     }
   }
-  /** The session with its access token, or null. Not for other sites. */
+  /** Read the session with its access token, or null. Not for other sites. */
   'GET /api/auth/get-session': {
     given: {}
     answers: {
       200: SessionWhole
     }
   }
-  /** Sign out: ends the session here and its refresh token at the provider, clears the cookies. With `revoke_issued` it also revokes the API keys and command lines that the session made, and what those made. */
+  /** Sign out. Ends the session here and its refresh token at the provider, clears the cookies. With `revoke_issued` it also revokes the API keys and command lines that the session made, with what those made, and ends what it allowed clients of OAuth. */
   'POST /api/auth/logout': {
     given: {
       body?: LogoutRequest | undefined
@@ -40,28 +47,28 @@ export type ManagementOperations = {
       200: SessionEnded
     }
   }
-  /** New tokens by the refresh cookie. Tabs that ask at once get the same ones. */
+  /** Make new tokens by the refresh cookie. Tabs that ask at once get the same ones. */
   'POST /api/auth/refresh': {
     given: {}
     answers: {
       200: ExchangeResponse
     }
   }
-  /** Who is signed in, as the sign-in provider tells it now (kept for ten seconds at most). */
+  /** Read who is signed in, as the sign-in provider tells it now. Kept for ten seconds at most. With what each role may do, so that a page need not try what is refused; a refusal decides all the same. */
   'GET /api/auth/session': {
     given: {}
     answers: {
       200: SessionShown
     }
   }
-  /** The access token of the session, for integrations in the browser. Not for other sites. */
+  /** Read the access token of the session, for integrations in the browser. Not for other sites. */
   'GET /api/auth/token': {
     given: {}
     answers: {
       200: SessionToken
     }
   }
-  /** Lists API keys: all of the organization with `keys:write`, otherwise your own. */
+  /** List API keys. All of the organization with `keys:write`, otherwise your own. */
   'GET /api/v1/api-keys': {
     given: {
       query?: {
@@ -98,7 +105,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** Rotate one of your own API keys: the answer has its new secret, the old one works until the overlap ends. */
+  /** Rotate one of your own API keys. The answer has its new secret; the old one works until the overlap ends. */
   'POST /api/v1/api-keys/{id}/rotate': {
     given: {
       path: {
@@ -111,7 +118,7 @@ export type ManagementOperations = {
       200: ApiKeyIssued
     }
   }
-  /** Who did what in the organization, newest first; each entry carries the hash of the one before. */
+  /** List who did what in the organization, newest first. Each entry carries the hash of the one before. */
   'GET /api/v1/audit-events': {
     given: {
       query?: {
@@ -124,7 +131,7 @@ export type ManagementOperations = {
       200: AuditEventList
     }
   }
-  /** The cells, newest first, how full they are and how far behind their feeds. */
+  /** List the cells, newest first, how full they are and how far behind their feeds. */
   'GET /api/v1/cells': {
     given: {
       query?: {
@@ -146,7 +153,7 @@ export type ManagementOperations = {
       201: Cell
     }
   }
-  /** Change the capacity, the endpoint or the keys of a cell; a key that is left out ends at once. */
+  /** Change the capacity, the endpoint or the keys of a cell. A key that is left out ends at once. */
   'PATCH /api/v1/cells/{id}': {
     given: {
       path: {
@@ -159,7 +166,7 @@ export type ManagementOperations = {
       200: Cell
     }
   }
-  /** Begin to sign in on a command line: show the code and the address, then poll. */
+  /** Begin to sign in on a command line. Show the code and the address, then poll. */
   'POST /api/v1/cli-logins': {
     given: {
       body?: CliLoginBegin | undefined
@@ -194,7 +201,7 @@ export type ManagementOperations = {
       200: CliLoginDecided
     }
   }
-  /** What became of a sign-in: 202 while nobody has decided, the API key once, 403 when it was denied. */
+  /** Ask what became of a sign-in. 202 while nobody has decided, the API key once, 403 when it was denied. */
   'POST /api/v1/cli-logins/{id}/poll': {
     given: {
       path: {
@@ -207,7 +214,7 @@ export type ManagementOperations = {
       202: CliLoginPending
     }
   }
-  /** What happened in the organization, in the order of its commits, kept seven days. With `after` a page, else server-sent events (text/event-stream) from now on, or from `Last-Event-ID`. */
+  /** Read or follow what happened in the organization. In the order of its commits, kept seven days. With `after` a page, else server-sent events (text/event-stream) from now on, or from `Last-Event-ID`. The plan bounds the streams of API keys and gateways; each session has eight. */
   'GET /api/v1/events': {
     given: {
       query?: {
@@ -220,7 +227,7 @@ export type ManagementOperations = {
       200: Events
     }
   }
-  /** Accept an invitation: the person behind the caller, whose address must be the invited one, joins. */
+  /** Accept an invitation. The person behind the caller, whose address must be the invited one, joins. */
   'POST /api/v1/invitations/accept': {
     given: {
       body: InvitationAccept
@@ -230,7 +237,65 @@ export type ManagementOperations = {
       200: InvitationAccepted
     }
   }
-  /** What became of a command; with ?wait= the answer comes when it is over, or when the time is. */
+  /** Register a client of OAuth that people of the organization may allow. It has no secret. */
+  'POST /api/v1/oauth-clients': {
+    given: {
+      body: OauthClientMake
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      201: OauthClient
+    }
+  }
+  /** List the clients of OAuth that the organization registered. */
+  'GET /api/v1/oauth-clients': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: OauthClientList
+    }
+  }
+  /** Delete a client of OAuth. What people allowed it ends within seconds. */
+  'DELETE /api/v1/oauth-clients/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Deleted
+    }
+  }
+  /** List what clients were allowed. By everybody with `keys:write`, otherwise by you. */
+  'GET /api/v1/oauth-grants': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: OauthGrantList
+    }
+  }
+  /** End what a client was allowed. Every daemon refuses its tokens within seconds. */
+  'DELETE /api/v1/oauth-grants/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Deleted
+    }
+  }
+  /** Read what became of a command. With ?wait= the answer comes when it is over, or when the time is. */
   'GET /api/v1/operations/{id}': {
     given: {
       path: {
@@ -244,14 +309,14 @@ export type ManagementOperations = {
       200: Operation
     }
   }
-  /** The organizations of the caller: for an API key its own, for a session every one. */
+  /** List the organizations of the caller. For an API key its own, for a session every one. */
   'GET /api/v1/organizations': {
     given: {}
     answers: {
       200: OrganizationList
     }
   }
-  /** Make an organization; the person behind the caller owns it. An API key needs members:write, and stays in the one it has. */
+  /** Make an organization. The person behind the caller owns it. An API key needs members:write, and stays in the one it has. */
   'POST /api/v1/organizations': {
     given: {
       body: OrganizationMake
@@ -274,7 +339,7 @@ export type ManagementOperations = {
       201: InvitationMade
     }
   }
-  /** Invitations that can still be accepted, newest first, without their links. */
+  /** List invitations that can still be accepted, newest first, without their links. */
   'GET /api/v1/organizations/{id}/invitations': {
     given: {
       path: {
@@ -289,7 +354,7 @@ export type ManagementOperations = {
       200: InvitationList
     }
   }
-  /** Withdraw an invitation: its link stops working at once. */
+  /** Withdraw an invitation. Its link stops working at once. */
   'DELETE /api/v1/organizations/{id}/invitations/{invitation_id}': {
     given: {
       path: {
@@ -302,7 +367,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** Who belongs to the organization, and in which role. */
+  /** List who belongs to the organization, and in which role. */
   'GET /api/v1/organizations/{id}/members': {
     given: {
       path: {
@@ -331,7 +396,7 @@ export type ManagementOperations = {
       200: Member
     }
   }
-  /** Remove a member, and with it every API key, token and partner credential that the member made in the organization. */
+  /** Remove a member. With it every API key, token and partner credential that the member made in the organization. */
   'DELETE /api/v1/organizations/{id}/members/{user_id}': {
     given: {
       path: {
@@ -344,7 +409,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** Billing events whose tenant is not known, newest first; dead after 30 days. */
+  /** List billing events whose tenant is not known, newest first. They are dead after 30 days. */
   'GET /api/v1/parked-events': {
     given: {
       query?: {
@@ -356,7 +421,7 @@ export type ManagementOperations = {
       200: ParkedEventList
     }
   }
-  /** Instances that a cell holds and management does not know, oldest first. */
+  /** List instances that a cell holds and management does not know, oldest first. */
   'GET /api/v1/quarantine': {
     given: {}
     answers: {
@@ -376,7 +441,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** Take back what a cell says it has: as a service that its owner accepts with retry, or deletes. */
+  /** Take back what a cell says it has. As a service that its owner accepts with retry, or deletes. */
   'POST /api/v1/quarantine/{cell_id}/{service_id}/adopt': {
     given: {
       path: {
@@ -389,7 +454,7 @@ export type ManagementOperations = {
       200: AdoptedResponse
     }
   }
-  /** What cells have revoked by themselves, newest first. */
+  /** List what cells have revoked by themselves, newest first. */
   'GET /api/v1/revocations': {
     given: {
       query?: {
@@ -401,7 +466,7 @@ export type ManagementOperations = {
       200: CellRevocationList
     }
   }
-  /** Withdraw what a cell has revoked by itself: its tokens are good again. Change the keys of the cell first. */
+  /** Withdraw what a cell has revoked by itself. Its tokens are good again. Change the keys of the cell first. */
   'DELETE /api/v1/revocations/{id}': {
     given: {
       path: {
@@ -426,7 +491,7 @@ export type ManagementOperations = {
       202: CreateServiceResponse
     }
   }
-  /** The services of the organization, newest first; deleted ones only when asked for. */
+  /** List the services of the organization, newest first. Deleted ones only when asked for. */
   'GET /api/v1/services': {
     given: {
       query?: {
@@ -441,7 +506,7 @@ export type ManagementOperations = {
       200: ListServicesResponse
     }
   }
-  /** One service. */
+  /** Read a service. */
   'GET /api/v1/services/{id}': {
     given: {
       path: {
@@ -452,7 +517,7 @@ export type ManagementOperations = {
       200: Service
     }
   }
-  /** Rename a service, or change its plan or config: 202 with an operation when the change must reach its cell. */
+  /** Rename a service, or change its plan or config. 202 with an operation when the change must reach its cell. */
   'PATCH /api/v1/services/{id}': {
     given: {
       path: {
@@ -504,7 +569,7 @@ export type ManagementOperations = {
       201: PartnerCredentialIssued
     }
   }
-  /** The partner credentials of the service, newest first, and never their tokens. */
+  /** List the partner credentials of the service, newest first, and never their tokens. */
   'GET /api/v1/services/{id}/partner-credentials': {
     given: {
       path: {
@@ -546,7 +611,7 @@ export type ManagementOperations = {
       200: PartnerCredentialIssued
     }
   }
-  /** GET of the service itself, for pages of the console: what stands under /v1, by the role of who is signed in. */
+  /** Pass a GET on to the service itself, for pages of the console. What stands under /v1, by the role of who is signed in. `/v1/events` is one stream of the daemon for all pages of a service, which the limit of the plan does not count; it ends with the session. */
   'GET /api/v1/services/{id}/proxy/{path}': {
     given: {
       path: {
@@ -556,9 +621,10 @@ export type ManagementOperations = {
     }
     answers: {
       200: unknown
+      202: unknown
     }
   }
-  /** POST of the service itself, for pages of the console: what stands under /v1, by the role of who is signed in. */
+  /** Pass a POST on to the service itself, for pages of the console. What stands under /v1, by the role of who is signed in. */
   'POST /api/v1/services/{id}/proxy/{path}': {
     given: {
       path: {
@@ -570,9 +636,10 @@ export type ManagementOperations = {
     }
     answers: {
       200: unknown
+      202: unknown
     }
   }
-  /** PUT of the service itself, for pages of the console: what stands under /v1, by the role of who is signed in. */
+  /** Pass a PUT on to the service itself, for pages of the console. What stands under /v1, by the role of who is signed in. */
   'PUT /api/v1/services/{id}/proxy/{path}': {
     given: {
       path: {
@@ -584,9 +651,10 @@ export type ManagementOperations = {
     }
     answers: {
       200: unknown
+      202: unknown
     }
   }
-  /** PATCH of the service itself, for pages of the console: what stands under /v1, by the role of who is signed in. */
+  /** Pass a PATCH on to the service itself, for pages of the console. What stands under /v1, by the role of who is signed in. */
   'PATCH /api/v1/services/{id}/proxy/{path}': {
     given: {
       path: {
@@ -598,9 +666,10 @@ export type ManagementOperations = {
     }
     answers: {
       200: unknown
+      202: unknown
     }
   }
-  /** DELETE of the service itself, for pages of the console: what stands under /v1, by the role of who is signed in. */
+  /** Pass a DELETE on to the service itself, for pages of the console. What stands under /v1, by the role of who is signed in. */
   'DELETE /api/v1/services/{id}/proxy/{path}': {
     given: {
       path: {
@@ -611,6 +680,7 @@ export type ManagementOperations = {
     }
     answers: {
       200: unknown
+      202: unknown
     }
   }
   /** Take writes again. */
@@ -626,7 +696,7 @@ export type ManagementOperations = {
       202: Operation
     }
   }
-  /** Look at the service again at once; a failed one is tried anew. */
+  /** Look at the service again at once. A failed one is tried anew. */
   'POST /api/v1/services/{id}/retry': {
     given: {
       path: {
@@ -652,7 +722,7 @@ export type ManagementOperations = {
       202: Operation
     }
   }
-  /** What a service was asked and holds, by minute, hour or day. */
+  /** Read what a service was asked and holds, by minute, hour or day. */
   'GET /api/v1/services/{id}/usage': {
     given: {
       path: {
@@ -668,7 +738,7 @@ export type ManagementOperations = {
       200: Usage
     }
   }
-  /** The tenants that the caller may use, newest first. */
+  /** List the tenants that the caller may use, newest first. */
   'GET /api/v1/tenants': {
     given: {
       query?: {
@@ -690,7 +760,7 @@ export type ManagementOperations = {
       201: Tenant
     }
   }
-  /** One tenant. */
+  /** Read a tenant. */
   'GET /api/v1/tenants/{id}': {
     given: {
       path: {
@@ -714,7 +784,7 @@ export type ManagementOperations = {
       200: Tenant
     }
   }
-  /** Delete a tenant that has no services; the default tenant stays. */
+  /** Delete a tenant that has no services. The default tenant stays. */
   'DELETE /api/v1/tenants/{id}': {
     given: {
       path: {
@@ -726,7 +796,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** What the payment provider has said about the tenant and what became of it, newest first. */
+  /** List what the payment provider has said about the tenant and what became of it, newest first. */
   'GET /api/v1/tenants/{id}/billing/events': {
     given: {
       path: {
@@ -741,7 +811,7 @@ export type ManagementOperations = {
       200: BillingEventList
     }
   }
-  /** Drop the sequences, or the times, of the stored events of a subscription, so that they no longer order it: for a provider that began to count anew. */
+  /** Drop what orders the stored events of a subscription. The sequences, or the times: for a provider that began to count anew. */
   'POST /api/v1/tenants/{id}/billing/ordering/reset': {
     given: {
       path: {
@@ -754,7 +824,7 @@ export type ManagementOperations = {
       200: OrderingResetResult
     }
   }
-  /** The status of a tenant: its plan, its billing, what it may use and what it uses. */
+  /** Read the status of a tenant. Its plan, its billing, what it may use and what it uses. */
   'GET /api/v1/tenants/{id}/status': {
     given: {
       path: {
@@ -778,7 +848,7 @@ export type ManagementOperations = {
       201: TokenResponse
     }
   }
-  /** The tokens of the tenant, newest first, and never their text. Needs tenants:read or tokens:write. */
+  /** List the tokens of the tenant, newest first, and never their text. Needs tenants:read or tokens:write. */
   'GET /api/v1/tenants/{id}/tokens': {
     given: {
       path: {
@@ -794,7 +864,7 @@ export type ManagementOperations = {
       200: TokenList
     }
   }
-  /** Take a token back, or a registered child by its jti, or with service_id any jti. Every daemon refuses it within seconds. */
+  /** Take a token back. Or a registered child by its jti, or with service_id any jti. Every daemon refuses it within seconds. */
   'DELETE /api/v1/tenants/{id}/tokens/{token_id}': {
     given: {
       path: {
@@ -810,7 +880,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** Register a link that was made offline from a token, so that it is listed and can be deleted by its jti. */
+  /** Register a link that was made offline from a token. It is then listed and can be deleted by its jti. */
   'POST /api/v1/tenants/{id}/tokens/{token_id}/children': {
     given: {
       path: {
@@ -824,7 +894,7 @@ export type ManagementOperations = {
       201: TokenChild
     }
   }
-  /** What all services of a tenant together were asked and hold, by minute, hour or day. */
+  /** Read what all services of a tenant together were asked and hold, by minute, hour or day. */
   'GET /api/v1/tenants/{id}/usage': {
     given: {
       path: {
@@ -840,14 +910,14 @@ export type ManagementOperations = {
       200: Usage
     }
   }
-  /** Whether the webhook of the payment provider is there, and whose it is. */
+  /** Check that the webhook of the payment provider is there, and whose it is. */
   'GET /api/webhooks/billing': {
     given: {}
     answers: {
       200: BillingWebhookStatus
     }
   }
-  /** A billing event of the payment provider. Give metadata.sequence or metadata.occurred_at: with either, no order of delivery and no repetition changes the outcome. */
+  /** Deliver a billing event of the payment provider. Give metadata.sequence or metadata.occurred_at: with either, no order of delivery and no repetition changes the outcome. */
   'POST /api/webhooks/billing': {
     given: {
       body: BillingEvent
@@ -856,7 +926,7 @@ export type ManagementOperations = {
       200: BillingReceived
     }
   }
-  /** What the cell has reported as erased (instances, databases, values of records): a restored one erases it again before it serves. */
+  /** List what the cell has reported as erased. Instances, databases, values of records: a restored cell erases them again before it serves. */
   'GET /cell/v1/deletions': {
     given: {
       query?: {
@@ -867,7 +937,7 @@ export type ManagementOperations = {
       200: DeletionsResponse
     }
   }
-  /** What the cell must know and does not yet: instances, keys, revocations, partner credentials. */
+  /** Read what the cell must know and does not yet. Instances, keys, revocations, partner credentials. */
   'GET /cell/v1/feed': {
     given: {
       query?: {
@@ -881,7 +951,7 @@ export type ManagementOperations = {
       200: FeedResponse
     }
   }
-  /** What the cell has observed and counted, and what it revoked and deleted by itself. */
+  /** Report what the cell has observed and counted, and what it revoked and deleted by itself. */
   'POST /cell/v1/reports': {
     given: {
       body: ReportRequest
@@ -890,14 +960,14 @@ export type ManagementOperations = {
       200: ReportResponse
     }
   }
-  /** Who the cell is to management: each replica asks once at its start, to learn whether it is known here. */
+  /** Read who the cell is to management. Each replica asks once at its start, to learn whether it is known here. */
   'GET /cell/v1/self': {
     given: {}
     answers: {
       200: CellSelf
     }
   }
-  /** Where a person approves a command line, after a sign-in of the last 10 minutes. */
+  /** Show the page where a person approves a command line. After a sign-in of the last 10 minutes. */
   'GET /cli-login': {
     given: {
       query?: {
@@ -908,7 +978,7 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Approves or denies a command line. */
+  /** Approve or deny a command line. */
   'POST /cli-login': {
     given: {
       body: unknown
@@ -917,21 +987,25 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** An older path of the dashboard: leads who is signed in to their page, and anybody else to sign-in. */
+  /** Read a file of the console. Its name has a hash of what it holds, so it may be kept for ever. */
+  'GET /console/{path}': {
+    given: {
+      path: {
+        path: string
+      }
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Lead who is signed in to the console, and anybody else to sign-in. An older path of the dashboard, with a slash at its end or without. */
   'GET /dashboard': {
     given: {}
     answers: {
       200: string
     }
   }
-  /** An older path of the dashboard: leads who is signed in to their page, and anybody else to sign-in. */
-  'GET /dashboard/': {
-    given: {}
-    answers: {
-      200: string
-    }
-  }
-  /** An older path of the dashboard: leads who is signed in to their page, and anybody else to sign-in. */
+  /** Lead who is signed in to the console, and anybody else to sign-in. An older path of the dashboard, with a slash at its end or without. */
   'GET /dashboard/{path}': {
     given: {
       path: {
@@ -942,7 +1016,7 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** The documentation as a page. Compressed where the client accepts gzip. */
+  /** Read the documentation as a page. Compressed where the client accepts gzip. */
   'GET /docs': {
     given: {
       headers?: {
@@ -953,42 +1027,106 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Where the process is in its life, and how it came there. */
+  /** Show the console. The same page at each of its addresses. */
+  'GET /go/{path}': {
+    given: {
+      path: {
+        path: string
+      }
+      headers?: {
+        'If-None-Match'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Read where the process is in its life, and how it came there. */
   'GET /health/lifecycle': {
     given: {}
     answers: {
       200: ManagementLifecycleStatus
     }
   }
-  /** Is the process alive? Touches no dependency. */
+  /** Ask whether the process is alive. Touches no dependency. */
   'GET /health/live': {
     given: {}
     answers: {
       200: HealthResponse
     }
   }
-  /** Should requests be sent here? */
+  /** Ask whether requests should be sent here. */
   'GET /health/ready': {
     given: {}
     answers: {
       200: ReadyResponse
     }
   }
-  /** Has the process started, and in what state is each part? */
+  /** Ask whether the process has started, and in what state each part is. */
   'GET /health/startup': {
     given: {}
     answers: {
       200: StartupResponse
     }
   }
-  /** Prometheus metrics, at most a second old. */
+  /** Read Prometheus metrics, at most a second old. */
   'GET /metrics': {
     given: {}
     answers: {
       200: string
     }
   }
-  /** This document. Compressed where the client accepts gzip. */
+  /** Show the console. The same page at each of its addresses. */
+  'GET /o/{path}': {
+    given: {
+      path: {
+        path: string
+      }
+      headers?: {
+        'If-None-Match'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Show the page where a person allows a client to use a service. After a sign-in of the last 10 minutes. */
+  'GET /oauth/authorize': {
+    given: {
+      query?: {
+        response_type?: string | undefined
+        client_id?: string | undefined
+        redirect_uri?: string | undefined
+        code_challenge?: string | undefined
+        code_challenge_method?: string | undefined
+        resource?: string | undefined
+        scope?: string | undefined
+        state?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Allow or deny a client, as the person chose, and lead back to it. */
+  'POST /oauth/authorize': {
+    given: {
+      body: unknown
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Exchange a code, or a refresh token, for an access token and the next refresh token. */
+  'POST /oauth/token': {
+    given: {
+      body: unknown
+    }
+    answers: {
+      200: OauthTokens
+    }
+  }
+  /** Read this document. Compressed where the client accepts gzip. */
   'GET /openapi.json': {
     given: {
       headers?: {
@@ -999,7 +1137,46 @@ export type ManagementOperations = {
       200: unknown
     }
   }
-  /** Where a person signs in. */
+  /** Show the console. The same page at each of its addresses. */
+  'GET /s/{path}': {
+    given: {
+      path: {
+        path: string
+      }
+      headers?: {
+        'If-None-Match'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Show the console. The same page at each of its addresses. */
+  'GET /services': {
+    given: {
+      headers?: {
+        'If-None-Match'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Show the console. The same page at each of its addresses. */
+  'GET /services/{path}': {
+    given: {
+      path: {
+        path: string
+      }
+      headers?: {
+        'If-None-Match'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Show the page where a person signs in. */
   'GET /sign-in': {
     given: {
       query?: {
@@ -1011,7 +1188,7 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Leads to the sign-in provider. */
+  /** Lead to the sign-in provider. */
   'GET /sign-in/start': {
     given: {
       query?: {
@@ -1023,14 +1200,14 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Where a person signs out. */
+  /** Show the page where a person signs out. */
   'GET /sign-out': {
     given: {}
     answers: {
       200: string
     }
   }
-  /** Signs out, as POST /api/auth/logout does. */
+  /** Sign out, as POST /api/auth/logout does. */
   'POST /sign-out': {
     given: {
       body?: unknown | undefined
@@ -1039,7 +1216,7 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Where the sign-in provider leads a browser back to. Leads on at once: its address has the code. */
+  /** Take a browser back from the sign-in provider. Leads on at once: its address has the code. */
   'GET /signed-in': {
     given: {
       query?: {
@@ -1053,17 +1230,31 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Who is signed in, and their organizations; who has none can make one. */
+  /** Show who is signed in, and their organizations. Who has none can make one. */
   'GET /signed-in/done': {
     given: {}
     answers: {
       200: string
     }
   }
-  /** Makes the first organization of the person who is signed in. POST /api/v1/organizations makes more. */
+  /** Make the first organization of the person who is signed in. POST /api/v1/organizations makes more. */
   'POST /signed-in/done': {
     given: {
       body: unknown
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Show the console. The same page at each of its addresses. */
+  'GET /staff/{path}': {
+    given: {
+      path: {
+        path: string
+      }
+      headers?: {
+        'If-None-Match'?: string | undefined
+      } | undefined
     }
     answers: {
       200: string
@@ -1081,6 +1272,9 @@ export const MANAGEMENT_KEYED: ReadonlySet<string> = new Set([
   'POST /api/v1/cli-logins/{id}/approve',
   'POST /api/v1/cli-logins/{id}/deny',
   'POST /api/v1/invitations/accept',
+  'POST /api/v1/oauth-clients',
+  'DELETE /api/v1/oauth-clients/{id}',
+  'DELETE /api/v1/oauth-grants/{id}',
   'POST /api/v1/organizations',
   'POST /api/v1/organizations/{id}/invitations',
   'DELETE /api/v1/organizations/{id}/invitations/{invitation_id}',
@@ -1179,6 +1373,20 @@ export type AuditEventList = {
     prev_hash: string | null
   })[]
   next_cursor: string | null
+}
+
+export type AuthorizationServer = {
+  issuer: string
+  authorization_endpoint: string
+  token_endpoint: string
+  response_types_supported: string[]
+  response_modes_supported: string[]
+  grant_types_supported: string[]
+  code_challenge_methods_supported: string[]
+  token_endpoint_auth_methods_supported: string[]
+  scopes_supported: string[]
+  authorization_response_iss_parameter_supported: true
+  client_id_metadata_document_supported: true
 }
 
 export type BillingEvent = {
@@ -1588,6 +1796,50 @@ export type MoveServiceRequest = {
   cell_id: string
 }
 
+export type OauthClient = {
+  id: string
+  name: string
+  redirect_uris: string[]
+  created_at: string
+}
+
+export type OauthClientList = {
+  oauth_clients: OauthClient[]
+  next_cursor: string | null
+}
+
+export type OauthClientMake = {
+  name: string
+  redirect_uris: string[]
+}
+
+export type OauthGrant = {
+  id: string
+  user_id: string
+  tenant_id: string
+  service_id: string
+  client_id: string
+  client_name: string
+  ops: string[]
+  databases: string[]
+  created_at: string
+  expires_at: string
+  last_used_at: string | null
+}
+
+export type OauthGrantList = {
+  oauth_grants: OauthGrant[]
+  next_cursor: string | null
+}
+
+export type OauthTokens = {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  refresh_token: string
+  scope: string
+}
+
 export type Operation = {
   id: string
   service_id: string
@@ -1760,6 +2012,11 @@ export type ReportRequest = {
     writes: number
     records: number
     bytes: number
+    units?: number | undefined
+    routes?: ({
+      route: string
+      units: number
+    })[] | undefined
   })[] | undefined
   revocations?: ({
     kind: 'jti' | 'org' | 'ten' | 'svc'
@@ -1824,6 +2081,7 @@ export type SessionEnded = {
       tokens: number
       partner_credentials: number
       invitations: number
+      oauth_grants: number
     }
   }
 }
@@ -1836,11 +2094,15 @@ export type SessionShown = {
     name: string | null
     picture: string | null
   }
+  staff: boolean
   organizations: ({
     id: string
     name: string
     role: 'owner' | 'admin' | 'member' | 'viewer' | Other
+    scopes: string[]
+    ops: string[]
   })[]
+  signed_in_at: string
   expires_at: string
 }
 
@@ -2018,6 +2280,11 @@ export type Usage = {
     writes: number
     records: number
     bytes: number
+    units: number
+  })[]
+  dearest: ({
+    route: string
+    units: number
   })[]
   from: string
   to: string

@@ -23,7 +23,7 @@ import { type Domain, type Effect, OPERATIONS, type Operation, type OperationKin
 import { storeTroubleOf } from '@loci/contract/store-trouble.ts'
 import type { Authority, Instance } from './authority.ts'
 import type { LegacyJwt } from './legacy-jwt.ts'
-import { noCapability, otherCredential } from './misplaced.ts'
+import { noCapability, otherCredential, withBearer } from './misplaced.ts'
 import type { Rates } from './rates.ts'
 import { addressOf, databaseOf, requireIdentity, requireOperations, requireServiceType } from './requirements.ts'
 import { authorityUnread, instanceGone, type RequireServed } from './served.ts'
@@ -37,6 +37,8 @@ export interface Caller {
   ks: readonly string[]
   /** The scope of idempotency keys: the root's `sub` (or jti), and for a delegated chain the first child's jti too. */
   holder: string
+  /** The root's `sub` (or jti): who was given the capability, also where a sub-agent uses a part of it. */
+  rootHolder: string
   /** As the audit names the caller. */
   actor: string
   /** Throws unless the capability has the operation too: where the body decides that it is needed. */
@@ -86,6 +88,11 @@ export interface CapabilityAccess {
    */
   operator(effect: 'operate' | 'write', domain?: Domain): Access<Caller>
   /**
+   * What an operator writes, for who goes by it: the operator, or the holder of that operation in the request's
+   * database. Not a sub-agent of the holder, which is told what follows from it and not how it is made.
+   */
+  operatorOrReader(operation: Exclude<Operation, 'operator'>, domain: Domain): Access<Caller>
+  /**
    * Whoever holds a valid capability, whatever it allows: each thing that it is used for is checked by its own route.
    * The capability may also stand in Authorization, where no legacy JWT has to.
    */
@@ -123,6 +130,8 @@ interface Demand extends Omit<CapabilityDemand, 'also'> {
   kind: OperationKind
   /** The domains in which it must cover the request's database. */
   covered: readonly Domain[]
+  /** Admits its holder, as a reader of what it covers, where the operations above are not there. */
+  orHolderOf?: Exclude<Operation, 'operator'>
 }
 
 /** Either cached; or its root is verified, and the rest will be once its instance's rate has room. */
@@ -237,7 +246,7 @@ export function capabilityAccess({
     arrival: Arrival,
     presented: Presented,
     instance: Instance | undefined,
-    { operations, kind, covered, servedByHandler = false, cost }: Demand,
+    { operations, kind, covered, orHolderOf, servedByHandler = false, cost }: Demand,
   ): Caller {
     if (!instance || instance.state === 'deleted')
       throw failures.refuse(addressOf(arrival, trustedProxies), instanceGone())
@@ -245,19 +254,25 @@ export function capabilityAccess({
     rates.take(instance, kind.effect === 'write', cost)
     uses.note(capability.root.jti)
     requireIdentity(arrival.headers, capability.root)
-    requireOperations(capability, operations)
-    requireServiceType(instance, kind)
-    const database = databaseOf(arrival.headers, capability.ks, covered)
-    if (!servedByHandler) requireServed(instance, kind.effect)
     const { sub, jti } = capability.root
     // Management seals its own tokens with a leaf that has the root's jti: no sub-agent, but the root's holder.
     const child = capability.firstChildJti === jti ? undefined : capability.firstChildJti
+    const isReader =
+      orHolderOf !== undefined &&
+      child === undefined &&
+      capability.ops.has(orHolderOf) &&
+      !operations.every((operation) => capability.ops.has(operation))
+    if (!isReader) requireOperations(capability, operations)
+    requireServiceType(instance, kind)
+    const database = databaseOf(arrival.headers, capability.ks, isReader ? kind.domains : covered)
+    if (!servedByHandler) requireServed(instance, isReader ? 'read' : kind.effect)
     return {
       instance,
       database,
       ops: capability.ops,
       ks: capability.ks,
       holder: `${sub ?? jti}${child ? `/${child}` : ''}`,
+      rootHolder: sub ?? jti,
       actor: `${sub ?? 'capability'}:${capability.jtis.at(-1)}`,
       requireOperation: (operation) => requireOperations(capability, [operation]),
       requireServed: (effect) => requireServed(instance, effect),
@@ -272,11 +287,14 @@ export function capabilityAccess({
       ...(secondOperation ? { secondOperation } : {}),
       ...(demand.kind.scope === 'database' ? { domains: demand.kind.domains } : {}),
       effect: demand.kind.effect,
+      refusesConditions: true,
       shareOf: ({ instance }) => instance.organizationId,
       ...(demand.cost === undefined ? {} : { cost: demand.cost }),
       charge: ({ instance }, units, isDone, own) => rates.charge(instance, units, isDone, own),
       accountOf: ({ instance }) => instance.id,
-      aheadMax: ({ instance }) => instance.limits.burst / 2,
+      burstOf: ({ instance }) => instance.limits.burst,
+      rateHeadersOf: ({ instance }) => rates.headersOf(instance),
+      noteCost: ({ instance }, route, units) => rates.note(instance, route, units),
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
       challenge: `Capability realm="loci", header="${HEADER.capability}"${legacyJwt ? ', Bearer realm="loci"' : ''}`,
       errors: [...REFUSALS, ...errors, ...(demand.covered.length > 0 ? (['DATABASE_MISMATCH'] as const) : [])],
@@ -357,6 +375,11 @@ export function capabilityAccess({
         authorize: (arrival) => held.authorize(borne(arrival)),
       }
     },
+    operatorOrReader(operation, domain) {
+      const kind: OperationKind = { domains: [domain], scope: 'database', effect: 'operate' }
+      const demand = { operations: ['operator'], kind, covered: [], orHolderOf: operation } as const
+      return access('operator', ['OPERATOR_REQUIRED', 'DATABASE_MISMATCH'], demand)
+    },
     operator(effect, domain) {
       const kind: OperationKind = domain
         ? { domains: [domain], scope: 'database', effect }
@@ -365,14 +388,6 @@ export function capabilityAccess({
       return access('operator', ['OPERATOR_REQUIRED'], { operations: ['operator'], kind, covered: [] })
     },
   }
-}
-
-/** With the bearer as the capability, where none is sent in its own header. */
-export function withBearer(headers: Arrival['headers']): Arrival['headers'] {
-  // Other credentials of ours have their own place, and are told so.
-  const bearer = /^Bearer (?!loci_)(\S+)$/.exec(String(headers.authorization ?? ''))?.[1]
-  if (bearer === undefined || headers[HEADER.capability] !== undefined) return headers
-  return { ...headers, [HEADER.capability]: bearer }
 }
 
 function revoked(): ApiError {

@@ -56,6 +56,33 @@ test('a flood from many addresses does not fill the memory', () => {
   assert.ok(process.memoryUsage().heapUsed - before < 64 * 2 ** 20)
 })
 
+// Mutants: no writeHeaders() in write(); headers left out of limited().
+test('every answer says what is left of the rate, and a refusal in at most 25 words how long and where costs are read', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const limits = {
+    databases: 10,
+    records: 100,
+    bytes: 1e6,
+    streams: 1,
+    requests_per_second: 1,
+    burst: 3,
+    organization_rate: 2,
+  }
+  const { root, call, svc } = await authority.addInstance({ limits })
+  const answers: TestAnswer[] = []
+  for (let n = 0; n < 30; n += 1) answers.push(await call(root(), LIST))
+  const [first] = answers
+  assert.equal(first?.headers['ratelimit-policy'], '"service";q=60;w=60;burst=3, "organization";q=120;w=60;burst=6')
+  assert.match(String(first?.headers.ratelimit), /^"service";r=[012];t=\d+, "organization";r=[0-5];t=\d+$/)
+  const refused = answers.find(({ status }) => status === 429)
+  assert.match(String(refused?.headers.ratelimit), /^"service";r=0;t=\d+, "organization";r=\d;t=\d+$/)
+  const message = String(refused?.error.message)
+  assert.match(message, /Try again in \d+\.\d s\./)
+  assert.ok(message.includes(`/api/v1/services/${svc}/usage`), message)
+  assert.ok(message.split(' ').length <= 25, message)
+})
+
 test('an instance gets its burst, then its rate, then 429 with Retry-After; another is not affected', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
@@ -279,7 +306,8 @@ async function left(instance: TestInstance): Promise<number> {
 test('what a request was measured to use is charged and told; a consistency call is fifty', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
-  const instance = await authority.addInstance({ limits: { ...LIMITS, bytes: 1e9, burst: 300 } })
+  const burst = 600
+  const instance = await authority.addInstance({ limits: { ...LIMITS, bytes: 1e9, burst } })
   const costOf = async (line: string, options: { body?: unknown } = {}) => {
     const answer = await instance.call(instance.root(), line, options)
     assert.equal(answer.status, 200, answer.text)
@@ -293,14 +321,16 @@ test('what a request was measured to use is charged and told; a consistency call
   const many = await costOf(`${LIST}?limit=1000`)
   spent += many
   assert.ok(many >= 3, `900 KB cost ${many}`)
-  assert.equal(await costOf(`${LIST}?limit=1`), 1)
+  let least = 9
+  for (let n = 0; n < 9; n += 1) least = Math.min(least, await costOf(`${LIST}?limit=1`))
+  assert.equal(least, 1)
   assert.equal(await costOf('GET /v1/kv/consistency'), 50)
   // More than the burst is let in once, and paid before the next.
   const free = await authority.addInstance({ limits: LIMITS })
   assert.equal((await free.call(free.root(), 'GET /v1/kv/consistency')).status, 200)
   assert.equal((await free.call(free.root(), LIST)).status, 429)
   const rest = await left(instance)
-  assert.ok(rest <= 300 - spent - 51, `${spent} told, ${rest} left of 300`)
+  assert.ok(rest <= burst - spent - 51, `${spent} told, ${rest} left of ${burst}`)
 })
 
 // Mutant: requireRoom() left out of inTurn() (sixteen and more are answered).
@@ -344,9 +374,10 @@ test('of large lists at once a few are answered and the others find what those h
   } while (answers.some(({ status }) => status === 503))
   await blocker.close()
   // The batch is 56 and leaves 44; a list is 1 as it arrives and 13 more when it has been read. The four leave less
-  // than nothing; a fifth to seventh fit where not all have arrived, or by what comes back in ten seconds.
+  // than nothing; a few more fit where not all have arrived, or where a list was measured to be cheaper. The mutant
+  // answers sixteen and more.
   const granted = countAnswered(answers)
-  assert.ok(granted >= 4 && granted <= 7, `${granted} of 40 were answered`)
+  assert.ok(granted >= 4 && granted <= 12, `${granted} of 40 were answered`)
 })
 
 function listsAtOnce(instance: TestInstance, count: number): Promise<TestAnswer[]> {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { open } from '@loci/chassis/probes.ts'
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import { type MatrixRequest, matrixProblems } from '@loci/chassis/testing/matrix.ts'
-import { ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
+import { type AskOptions, ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { testHttpServer } from '@loci/chassis/testing/server.ts'
 import { healthResponse } from '@loci/contract/health.ts'
 import { type TestAuthority, testAuthority } from '../testing/authority.ts'
@@ -93,15 +94,32 @@ async function plantCanaries(party: Party): Promise<void> {
 /** Any object is taken there, and the answer has what was sent: the foreign id that the caller wrote himself. */
 const ECHOES = ['PUT /v1/working-memory/config', 'PUT /v1/cognitive/config']
 
+/** An operator's rights are of the whole instance: the names of all its databases are his to see. */
+const LISTS_ALL = ['GET /v1/databases']
+
 function asker(url: string, leaks: string[] = [], elsewhereUrl = elsewhere.url) {
   return async (kind: Kind, request: MatrixRequest) => {
     const at = kind === 'admin token from another address' ? elsewhereUrl : url
     const answer = await askWith(at, kind, request)
     const isEcho = kind === 'foreign body namespace' && ECHOES.includes(request.line)
-    const leak = isEcho ? undefined : leakIn(kind, answer)
+    const leak = isEcho ? undefined : leakIn(kind, answer, LISTS_ALL.includes(request.line.split('?')[0] as string))
     if (leak) leaks.push(`${request.line} with '${kind}' shows ${leak}`)
     return answer
   }
+}
+
+/** The documents have a rate by address, and the matrix asks for them from one address once per kind of credential. */
+const DOCUMENTS = /^GET \/(docs|openapi\.json)(\?|$)/
+const DOCUMENT_TRIES_MAX = 10
+
+/** Asks a document again when its rate refused, after the time that the answer names. */
+async function askPatiently(at: string, line: string, options: AskOptions): Promise<TestAnswer> {
+  let answer = await ask(at, line, options)
+  for (let tries = 1; answer.status === 429 && DOCUMENTS.test(line) && tries < DOCUMENT_TRIES_MAX; tries++) {
+    await setTimeout(1_000 * Number(answer.headers['retry-after']))
+    answer = await ask(at, line, options)
+  }
+  return answer
 }
 
 function askWith(
@@ -110,22 +128,23 @@ function askWith(
   { line, body, operation, secondOperation }: MatrixRequest,
 ): Promise<TestAnswer> {
   const headers = credentials(kind, operation, secondOperation)
-  if (kind !== 'foreign body namespace') return ask(at, line, { headers, body, beginning: true })
+  if (kind !== 'foreign body namespace') return askPatiently(at, line, { headers, body, beginning: true })
   const { org, ten, svc } = parties.stranger
   const claim = `${org}/${ten}/${svc}/default`
   if (body) return ask(at, line, { headers, body: { ...body, namespace: claim, service: svc, tenant: ten } })
-  return ask(at, `${line}${line.includes('?') ? '&' : '?'}namespace=${encodeURIComponent(claim)}`, {
+  return askPatiently(at, `${line}${line.includes('?') ? '&' : '?'}namespace=${encodeURIComponent(claim)}`, {
     headers,
     beginning: true,
   })
 }
 
 /** Whatever is of another instance than the credential's, and of any instance when the request was refused. */
-function leakIn(kind: Kind, { status, text, headers }: TestAnswer): string | undefined {
+function leakIn(kind: Kind, { status, text, headers }: TestAnswer, isOfAll = false): string | undefined {
   const said = text + JSON.stringify(headers)
   const party = PARTY_OF[kind] ?? (kind === 'partner key of another instance' ? 'stranger' : 'own')
   const foreign = (Object.keys(CANARIES) as Party[]).filter((one) => one !== party || status >= 400)
-  return [HIDDEN, ...foreign.flatMap((one) => [CANARIES[one], parties[one].svc])].find((text) => said.includes(text))
+  const hidden = isOfAll && status < 400 && party === 'own' ? [] : [HIDDEN]
+  return [...hidden, ...foreign.flatMap((one) => [CANARIES[one], parties[one].svc])].find((text) => said.includes(text))
 }
 
 const anyone: Access<unknown> = { ...open, authorize: () => ({ name: 'anyone' }) }

@@ -1,4 +1,5 @@
-// Errors for a request without a capability, or with another credential in its place: they name the right header.
+// Errors for a request without a capability, or with another credential in its place: they name the right header. And
+// the one other place that a capability may have.
 
 import { ROOT_TYPE } from '@loci/capability/capability.ts'
 import { decodeJws } from '@loci/capability/jws.ts'
@@ -36,4 +37,12 @@ export function otherCredential(text: string): string | undefined {
   if (text.startsWith('loci_adm_'))
     return `an admin token (loci_adm_), which opens /admin only, in ${HEADER.adminToken}. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
   return undefined
+}
+
+/** With the bearer as the capability, where none is sent in its own header. */
+export function withBearer(headers: Headers): Headers {
+  // Other credentials of ours have their own place, and are told so.
+  const bearer = /^Bearer (?!loci_)(\S+)$/.exec(String(headers.authorization ?? ''))?.[1]
+  if (bearer === undefined || headers[HEADER.capability] !== undefined) return headers
+  return { ...headers, [HEADER.capability]: bearer }
 }

@@ -19,6 +19,8 @@ export interface InstanceCounts {
   /** What they cost, and those that were refused 1 each: what the instance asks for. */
   units: number
   perSecond: number
+  /** What was charged, by route or kind of due work: its owner reads it in the usage of its service. */
+  routes: Map<string, number>
 }
 
 /** Whose rate it is. */
@@ -40,11 +42,16 @@ export interface Rates {
   charge(payer: Payer, units: number, isDone: boolean, own?: number): void
   /**
    * What is done for it without having been asked for just now, as building its index: uses up half of its burst, and
-   * leaves no debt, or a merge of large segments would have its requests refused for half a minute.
+   * leaves no debt, or a merge of large segments would have its requests refused for half a minute. Answers how much it
+   * was charged.
    */
-  chargeUpkeep(payer: Payer, units: number): void
+  chargeUpkeep(payer: Payer, units: number): number
   /** Whether it, or its organization, has begun more than burst and rate pay for. */
   isInDebt(payer: Payer): boolean
+  /** It was charged so much for one of its requests of a route, or for due work of a kind. */
+  note(payer: Payer, route: string, units: number): void
+  /** What is left of both buckets, as RateLimit headers say it (draft-ietf-httpapi-ratelimit-headers-10). */
+  headersOf(payer: Payer): RateHeaders
   /** Requests of each instance and organization at this replica since the last call, refused ones included. */
   drainCounts(): {
     instances: Map<string, InstanceCounts>
@@ -53,6 +60,9 @@ export interface Rates {
   /** The part of an instance's or organization's rate that this replica may grant, 0..1; absent = all. */
   setShares(shares: Map<string, number>): void
 }
+
+/** A type and no interface, so that it fits where headers are read by any name. */
+export type RateHeaders = { 'ratelimit-policy': string; ratelimit: string }
 
 /** Of the burst. */
 const UPKEEP_PART = 0.5
@@ -69,7 +79,7 @@ export function createRates(now: () => number = () => performance.now()): Rates 
 
   function count({ id, organizationId, limits }: Payer, units: number): InstanceCounts {
     const { requests_per_second: perSecond, organization_rate: times } = limits
-    const own = counts.get(id) ?? { requests: 0, writes: 0, units: 0, perSecond }
+    const own = counts.get(id) ?? { requests: 0, writes: 0, units: 0, perSecond, routes: new Map() }
     counts.set(id, own)
     own.units += units
     if (times === undefined) return own
@@ -91,18 +101,33 @@ export function createRates(now: () => number = () => performance.now()): Rates 
   const dueOf = (bucket: string) => arrivals.find(bucket) ?? 0
 
   /** When the next request of the bucket is due; throws when that is more than `burstMs` ahead. */
-  function requireRoom(bucket: string, burstMs: number, whose: Whose = 'instance'): number {
+  function requireRoom(payer: Payer, bucket: string, burstMs: number, whose: Whose = 'instance'): number {
     const at = now()
     const due = Math.max(dueOf(bucket), at)
-    if (due - at > burstMs) throw limited(due - at - burstMs, whose)
+    if (due - at > burstMs) throw limited(payer.id, due - at - burstMs, whose, headersOf(payer))
     return due
+  }
+
+  function headersOf(payer: Payer): RateHeaders {
+    const { id, organizationId, limits } = payer
+    const at = now()
+    const leftOf = (name: string, bucket: string, burst: number, intervalMs: number) => {
+      const owedMs = Math.max(0, dueOf(bucket) - at)
+      return `"${name}";r=${Math.max(0, Math.floor(burst - owedMs / intervalMs))};t=${Math.ceil(owedMs / 1_000)}`
+    }
+    const own = leftOf('service', id, limits.burst, intervalMsOf(payer))
+    const theirs = organizationOf(payer)
+    if (!theirs) return { 'ratelimit-policy': policyOf(limits), ratelimit: own }
+    const { burstMs, intervalMs } = theirs
+    const all = leftOf('organization', organizationId, burstMs / intervalMs, intervalMs)
+    return { 'ratelimit-policy': policyOf(limits), ratelimit: `${own}, ${all}` }
   }
 
   /** Room for so many. The burst of an organization is as many times larger as its rate is. */
   function requireRoomOf(payer: Payer, units: number): void {
-    requireRoom(payer.id, (payer.limits.burst - units) * intervalMsOf(payer))
+    requireRoom(payer, payer.id, (payer.limits.burst - units) * intervalMsOf(payer))
     const theirs = organizationOf(payer)
-    if (theirs) requireRoom(payer.organizationId, theirs.burstMs - units * theirs.intervalMs, 'organization')
+    if (theirs) requireRoom(payer, payer.organizationId, theirs.burstMs - units * theirs.intervalMs, 'organization')
   }
 
   function add(payer: Payer, units: number): void {
@@ -124,7 +149,7 @@ export function createRates(now: () => number = () => performance.now()): Rates 
     verifying(payer, root, verify) {
       const { requests_per_second: perSecond, burst } = payer.limits
       const failing = `${payer.id} ${root}`
-      const due = requireRoom(failing, ((burst - 1) * 1_000) / perSecond)
+      const due = requireRoom(payer, failing, ((burst - 1) * 1_000) / perSecond)
       requireRoomOf(payer, 1)
       try {
         return verify()
@@ -150,15 +175,22 @@ export function createRates(now: () => number = () => performance.now()): Rates 
         leftOf(payer.id, payer.limits.burst, intervalMsOf(payer)),
         theirs ? leftOf(payer.organizationId, theirs.burstMs / theirs.intervalMs, theirs.intervalMs) : Infinity,
       )
-      if (left <= 0) return
-      count(payer, Math.min(units, left))
-      add(payer, Math.min(units, left))
+      const charged = Math.max(0, Math.min(units, left))
+      if (charged === 0) return 0
+      count(payer, charged)
+      add(payer, charged)
+      return charged
     },
     isInDebt(payer) {
       if (dueOf(payer.id) - now() > payer.limits.burst * intervalMsOf(payer)) return true
       const theirs = organizationOf(payer)
       return theirs !== undefined && dueOf(payer.organizationId) - now() > theirs.burstMs
     },
+    note(payer, route, units) {
+      const { routes } = count(payer, 0)
+      routes.set(route, (routes.get(route) ?? 0) + units)
+    },
+    headersOf,
     drainCounts() {
       const seen = { instances: counts, organizations: theirCounts }
       counts = new Map()
@@ -175,26 +207,45 @@ export function createRates(now: () => number = () => performance.now()): Rates 
 const ASKED_FOR = new Set(['cycle', 'advice'])
 
 /** What due work of an instance has used is charged to it, where this replica knows it. */
-export function payingDue(rates: Pick<Rates, 'charge' | 'chargeUpkeep'>, find: (id: string) => Payer | undefined) {
+export function payingDue(
+  rates: Pick<Rates, 'charge' | 'chargeUpkeep' | 'note'>,
+  find: (id: string) => Payer | undefined,
+) {
   return (kind: string, instanceId: string, us: number): void => {
     const payer = find(instanceId)
     if (!payer) return
-    if (ASKED_FOR.has(kind)) rates.charge(payer, us / UNIT_US, true)
-    else rates.chargeUpkeep(payer, us / UNIT_US)
+    const units = us / UNIT_US
+    const charged = ASKED_FOR.has(kind) ? units : rates.chargeUpkeep(payer, units)
+    if (ASKED_FOR.has(kind)) rates.charge(payer, units, true)
+    if (charged > 0) rates.note(payer, `due work: ${kind}`, charged)
   }
 }
 
 type Whose = 'instance' | 'organization'
 
 const WHOSE: Readonly<Record<Whose, string>> = {
-  instance: 'The service has used up the work per second of its plan.',
-  organization: 'All services of the organization have used up the work per second of their plan.',
+  instance: 'The service has used up its work per second.',
+  organization: 'All services of the organization have used up their work per second.',
 }
 
-function limited(ms: number, whose: Whose): ApiError {
+/** At most 25 words: it is read in a log, by somebody who wants to know how long and why. */
+function limited(instanceId: string, ms: number, whose: Whose, headers: RateHeaders): ApiError {
   return new ApiError(
     'RATE_LIMITED',
-    `${WHOSE[whose]} Try again in ${(ms / 1_000).toFixed(1)} s. What costs: /docs#error-RATE_LIMITED.`,
-    { retryAfterMs: Math.ceil(ms) },
+    `${WHOSE[whose]} Try again in ${(ms / 1_000).toFixed(1)} s. What cost it: /api/v1/services/${instanceId}/usage; what costs: /docs#error-RATE_LIMITED.`,
+    { retryAfterMs: Math.ceil(ms), headers },
   )
+}
+
+const policies = new WeakMap<Payer['limits'], string>()
+
+/** By the minute, as management says its own; made once for each plan and not for each answer. */
+function policyOf(limits: Payer['limits']): string {
+  const known = policies.get(limits)
+  if (known !== undefined) return known
+  const { requests_per_second: perSecond, burst, organization_rate: times } = limits
+  const one = (name: string, part: number) => `"${name}";q=${perSecond * part * 60};w=60;burst=${burst * part}`
+  const policy = times === undefined ? one('service', 1) : `${one('service', 1)}, ${one('organization', times)}`
+  policies.set(limits, policy)
+  return policy
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isClosed } from '@loci/chassis/field-names.ts'
+import type { Route } from '@loci/chassis/route.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { OPERATIONS } from '@loci/contract/operations.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
 
@@ -50,13 +52,73 @@ test('a misspelt field of an entry, or name of a query, is 400 and nothing is wr
     assert.equal((await tenant.call(`GET /v1/kv/entries?${query}`)).status, 400, query)
 })
 
-// `ttlSeconds` and `expiresAt` are names of their own, not misspellings: an entry that was read may be written back as
-// it is.
-test('other unknown fields and query names are ignored, and values are verbatim', async () => {
-  const body = { value: { ttl_ms: 1 }, colour: 'green', namespace: 'x', expiresAt: null, digest: 'x', version: 3 }
-  const put = await tenant.call('PUT /v1/kv/entries/a', body)
-  assert.equal(put.status, 200, put.text)
-  const { value, version } = (await tenant.call('GET /v1/kv/entries/a')).json<{ value: unknown; version: number }>()
-  assert.deepEqual([value, version], [{ ttl_ms: 1 }, 1])
-  assert.equal((await tenant.call('GET /v1/kv/entries?colour=green')).status, 200)
+/** Where dropping a name would mix people, or keep what should have ended: all that an agent calls. */
+const REFUSING =
+  /^(?!POST \/v1\/advice\/tools:rank$)\w+ \/v1\/(memory|working-memory|kv|advice)\/|^POST \/v1\/cognitive\/cycles$/
+/** A partner's envelopes are its own, and the protocol of tool calls has fields that are none of ours. */
+const IGNORING = ['POST /mcp', 'POST /v1/advice/tools:rank', 'POST /v1/partner/projections']
+
+test('unknown names are refused on exactly the routes of an agent, and ignored in envelopes of others', () => {
+  const lines = (chosen: (spec: Route['spec']) => boolean | undefined) =>
+    daemon.daemon.routes.flatMap(({ spec }) => (chosen(spec) ? [`${spec.method} ${spec.path}`] : [])).sort()
+  const refusing = lines((spec) => spec.refusesUnknownNames)
+  assert.deepEqual(
+    refusing,
+    lines(({ method, path }) => REFUSING.test(`${method} ${path}`)),
+  )
+  assert.ok(refusing.length > 20)
+  assert.deepEqual(
+    lines((spec) => spec.ignoresUnknownNames),
+    IGNORING,
+  )
+})
+
+// Measured from outside: sixteen names of other memories were dropped, and the people of a service mixed.
+test('a name that nobody reads is 400 with its mend, in the body, inside it and in the query, and nothing is done', async () => {
+  const apart = 'loci keeps people apart by database: send `x-loci-database: <name>`.'
+  const every = { token: tenant.mint({ ops: Object.keys(OPERATIONS), ks: ['*/*'] }), db: 'refusals' }
+  const put = { op: 'put', key: 'b', value: 1 }
+  for (const [line, body, said] of [
+    ['PUT /v1/kv/entries/b', { value: 1, colour: 'green' }, '`colour`; known are value, ttlMs.'],
+    ['PUT /v1/kv/entries/b?user=ada', { value: 1 }, `\`user\`; ${apart}`],
+    ['PUT /v1/kv/entries/b', { value: 1, user_id: 'ada' }, `\`user_id\`; ${apart}`],
+    [
+      'POST /v1/kv/entries/batch',
+      { operations: [{ ...put, namespace: 'ada' }] },
+      `\`operations.0.namespace\`; ${apart}`,
+    ],
+    ['PUT /v1/working-memory/slots/b', { value: 1, filters: {} }, `\`filters\`; ${apart}`],
+    ['POST /v1/memory/records', { text: 'tea' }, '`text`; did you mean `content`?'],
+    ['POST /v1/memory/recall', { query: 'tea', top_k: 3 }, '`top_k`; did you mean `limit`?'],
+    ['POST /v1/memory/recall', { search: 'tea' }, '`search`; did you mean `query`?'],
+    ['POST /v1/cognitive/cycles', { limits: { colour: 1 } }, '`limits.colour`; known are'],
+    ['GET /v1/memory/records?user=ada', undefined, `\`user\`; ${apart}`],
+    ['POST /v1/working-memory/slots/clear?key=b', undefined, '`key`; known are'],
+    ['POST /v1/working-memory/slots/clear', { dryRun: true }, 'send `dryRun` in the query'],
+    ['POST /v1/working-memory/slots/clear', { keys: ['b'] }, '`keys`; there are none here.'],
+    ['DELETE /v1/kv/entries/b', { ifVersion: 1 }, '`ifVersion`; there are none here.'],
+  ] as const) {
+    const { status, error } = await tenant.call(line, body, every)
+    assert.deepEqual([status, error.code], [400, 'VALIDATION_ERROR'], line)
+    assert.ok(error.message.includes(said), error.message)
+  }
+  const counts = await Promise.all(
+    ['kv/entries', 'working-memory/slots', 'memory/records', 'cognitive/cycles'].map(async (path) => {
+      const list = (await tenant.call(`GET /v1/${path}`, undefined, every)).json<Record<string, unknown[]>>()
+      return Object.values(list).find(Array.isArray)?.length
+    }),
+  )
+  assert.deepEqual(counts, [0, 0, 0, 0])
+})
+
+test('values, metadata and configuration are verbatim, and elsewhere an unknown name is ignored', async () => {
+  const open = { ttl_ms: 1, user_id: 'ada', colour: [null] }
+  const every = { token: tenant.mint({ ops: Object.keys(OPERATIONS), ks: ['*/*'] }) }
+  const value = async (line: string, body: unknown) =>
+    (await tenant.call(line, body, every)).json<{ value?: unknown; metadata?: unknown; config?: object }>()
+  assert.deepEqual((await value('PUT /v1/kv/entries/a', { value: open })).value, open)
+  assert.deepEqual((await value('POST /v1/memory/records', { content: 'tea', metadata: open })).metadata, open)
+  const { config } = await value('PUT /v1/working-memory/config', open)
+  assert.deepEqual({ ...config, ...open }, config)
+  assert.equal((await tenant.call('GET /v1/audit?colour=green', undefined, every)).status, 200)
 })

@@ -15,7 +15,7 @@ import {
   toolRankRequest,
   toolRankResult,
 } from '@loci/contract/advice.ts'
-import { noteScanned, resume } from '@loci/meter/meter.ts'
+import { noteScanned } from '@loci/meter/meter.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
@@ -58,11 +58,9 @@ interface AdviceOptions {
   states: AdviceStates
 }
 
-const SHARED = { tag: 'advice', subservice: 'advice' }
+const SHARED = { tag: 'advice', subservice: 'advice', refusesUnknownNames: true }
 const REFS_MAX = 1_000
 const POLICIES_MAX = 100
-/** Rules that are held against tools between two looks at other requests. */
-const TURN_MATCHES = 20_000
 const POLICY_BYTES_MAX = 64 * 1024
 
 /** Whom a rank is for: a partner, or the holder of a capability. */
@@ -79,6 +77,8 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
         ...SHARED,
         method: 'POST',
         path: '/v1/advice/tools:rank',
+        refusesUnknownNames: false,
+        ignoresUnknownNames: true,
         access: access.partner('advice'),
         summary: 'Rank tools for a task by what was told of them, under a policy.',
         body: toolRankRequest,
@@ -93,7 +93,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
         method: 'POST',
         path: '/v1/advice/rank',
         access: access.capability('advice:read'),
-        summary: 'The same advice for the holder of a capability.',
+        summary: 'Rank tools for a task as the holder of a capability.',
         body: adviceRequest,
         answers: { 200: toolRankResult },
         errors: ['DATA_DAMAGED'],
@@ -105,8 +105,9 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
         ...SHARED,
         method: 'GET',
         path: '/v1/advice/policies',
-        access: access.operator('operate', 'advice'),
-        summary: 'The names of the policies of the database.',
+        access: access.operatorOrReader('advice:read', 'advice'),
+        summary: 'List the policies of the database.',
+        details: 'An operator may, and the holder of `advice:read`.',
         answers: { 200: policyList },
       },
       async ({ caller: { instance, database } }) => {
@@ -119,8 +120,9 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
         ...SHARED,
         method: 'GET',
         path: '/v1/advice/policies/{name}',
-        access: access.operator('operate', 'advice'),
-        summary: 'A policy: its rules in order.',
+        access: access.operatorOrReader('advice:read', 'advice'),
+        summary: 'Read a policy.',
+        details: 'An operator may, and the holder of `advice:read`.',
         params: policyParams,
         answers: { 200: policy },
         errors: ['NOT_FOUND', 'DATA_DAMAGED'],
@@ -138,8 +140,10 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
         method: 'PUT',
         path: '/v1/advice/policies/{name}',
         access: access.operator('write', 'advice'),
-        summary:
-          'Write a policy; with If-Match only over that version. `default` holds for every request, also beside the one that it names.',
+        conditions: ['if-match'],
+        summary: 'Write a policy.',
+        details:
+          'With If-Match only over that version. `default` holds for every request, also beside the one that it names.',
         params: policyParams,
         body: policyWrite,
         answers: { 200: policy },
@@ -211,7 +215,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
   ) {
     const asked = candidates ?? known.state.tools.map(({ name: toolId }) => ({ toolId }))
     const recent = await recentOf(place, known, held, asked, request)
-    const denials = await inTurns(asked, held.length, (tool) => denialOf(held, tool, request.constraints, recent))
+    const denials = await inTurns(asked, (tool) => denialOf(held, tool, request.constraints, recent))
     const allowed = new Set(asked.flatMap(({ toolId }, at) => (denials[at] ? [] : [toolId])))
     return { denied: boundedDenials(denials.flatMap((denial) => denial ?? [])), allowed }
   }
@@ -264,7 +268,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     tools: Declared[],
     { taskClass }: AdviceRequest,
   ) {
-    const isFound = await inTurns(tools, rules.length, (tool) => isBudgeted(rules, tool))
+    const isFound = await inTurns(tools, (tool) => isBudgeted(rules, tool))
     const budgeted = tools.flatMap(({ toolId }, at) => (isFound[at] ? [toolId] : []))
     const asked = { taskClass, tools: budgeted, limit: BUDGET_OUTCOMES }
     const { through } = known
@@ -287,15 +291,12 @@ function isFree(held: ReturnType<typeof rulesFor>, { constraints = {} }: AdviceR
 }
 
 /** For each of the tools, with others served in between where there are many rules. */
-async function inTurns<Result>(tools: Declared[], rules: number, look: (tool: Declared) => Result): Promise<Result[]> {
-  const each = Math.ceil(TURN_MATCHES / (rules + 1))
+async function inTurns<Result>(tools: Declared[], look: (tool: Declared) => Result): Promise<Result[]> {
+  const turn = createTurn()
   const results: Result[] = []
-  for (let from = 0; from < tools.length; from += each) {
-    if (from > 0) {
-      await new Promise((resolve) => setImmediate(resolve))
-      resume()
-    }
-    for (const tool of tools.slice(from, from + each)) results.push(look(tool))
+  for (const tool of tools) {
+    await turn()
+    results.push(look(tool))
   }
   return results
 }

@@ -4,7 +4,9 @@
 // back to an earlier moment (a restore), when content of an outcome was erased, or when what a retraction takes back is
 // known neither here nor in the snapshot.
 
+import { ApiError } from '@loci/chassis/api-error.ts'
 import { createTurn, inTurns } from '@loci/chassis/turn.ts'
+import { createShare } from '@loci/meter/share.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Due } from '../databases/store.ts'
 import { KeptEvidence, type Shown } from './evidence.ts'
@@ -26,6 +28,10 @@ const BEGINNINGS_MAX = 3
 const CATALOGUES_MAX = 4
 /** At the same time; measured with 16: 680 MB. */
 const OPENINGS_MAX = 2
+/** Well below the deadline of a request; whoever it is for is told to come again. */
+const OPENING_WAIT_MS = 8_000
+/** They share the memory of the process, whoever asks. */
+const ALL = 'all'
 
 export interface Known {
   life: string
@@ -63,8 +69,7 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   /** The least recently used first. */
   const states = new Map<string, Known>()
   const opened = new Map<string, Promise<Known>>()
-  const lanes: Promise<unknown>[] = Array.from({ length: OPENINGS_MAX }, () => Promise.resolve())
-  let nextLane = 0
+  const openings = createShare({ each: () => OPENINGS_MAX, waitMs: OPENING_WAIT_MS, refusal: crowded })
   let bytes = 0
 
   return { read, save }
@@ -119,11 +124,13 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   }
 
   /** What is being opened counts nowhere, and takes a multiple of its state: few at a time. */
-  function inLane(work: () => Promise<Known>): Promise<Known> {
-    const lane = nextLane++ % lanes.length
-    const done = (lanes[lane] as Promise<unknown>).then(work)
-    lanes[lane] = done.catch(() => {})
-    return done
+  async function inLane(work: () => Promise<Known>): Promise<Known> {
+    await openings.enter(ALL)
+    try {
+      return await work()
+    } finally {
+      openings.leave(ALL)
+    }
   }
 
   function keep(name: string, known: Known): void {
@@ -162,6 +169,12 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
 }
 
 export type AdviceStates = ReturnType<typeof createAdviceStates>
+
+function crowded(): ApiError {
+  return new ApiError('OVERLOADED', 'Advice of other databases is being read first. Nothing was done; try again.', {
+    retryAfterMs: 1_000,
+  })
+}
 
 /** Of a database that does not exist. */
 function unknown(): Known {

@@ -6,7 +6,7 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { enteringLocks } from '../databases/locks.ts'
-import { type Due, withInstance } from '../databases/store.ts'
+import { type Due, withDatabase } from '../databases/store.ts'
 import { EVIDENCE_BYTES_MAX, type Shown, type ShownOutcome, type TailOutcome } from './evidence.ts'
 import type { ToolRow } from './fold/snapshot.ts'
 
@@ -311,7 +311,7 @@ export interface StoredPolicy {
 }
 
 export async function findPolicy(pool: Pool, { instanceId, database }: Due, name: string): Promise<StoredPolicy> {
-  const found = await withInstance(pool, instanceId, async (sql) => {
+  const found = await withDatabase(pool, { instanceId, database }, async (sql) => {
     const { rows } = await sql.query<Omit<StoredPolicy, 'name'>>({
       name: 'advice_policy',
       text: 'select sent, version, intact from loci.config_layers($1, $2, $3)',
@@ -323,7 +323,7 @@ export async function findPolicy(pool: Pool, { instanceId, database }: Due, name
 }
 
 export async function listPolicies(pool: Pool, { instanceId, database }: Due) {
-  const found = await withInstance(pool, instanceId, async (sql) => {
+  const found = await withDatabase(pool, { instanceId, database }, async (sql) => {
     const { rows } = await sql.query<{ name: string; version: number }>({
       name: 'advice_policies',
       text: `select substr(kind, ${KIND.length + 1}) as name, version from loci.configs

@@ -19,7 +19,7 @@ export function conductorRoutes({ systemRead, version, meaning, routes }: Conduc
         path: '/v1/system/info',
         access: systemRead,
         tag: 'system',
-        summary: 'Version and uptime of the daemon, and which tables recall uses.',
+        summary: 'Read version and uptime of the daemon, and which tables recall uses.',
         answers: { 200: systemInfo },
       },
       () => {
@@ -33,7 +33,7 @@ export function conductorRoutes({ systemRead, version, meaning, routes }: Conduc
         path: '/v1/conductor/endpoints',
         access: systemRead,
         tag: 'system',
-        summary: 'The path of every registered route.',
+        summary: 'List the path of every registered route.',
         answers: { 200: conductorEndpoints },
       },
       () => {

@@ -3,19 +3,20 @@
 import type { Policy } from '../working-memory/config.ts'
 import { SLOTS_BYTES_MAX, VALUE_BYTES_MAX } from '../working-memory/slots.ts'
 import { type Candidate, stickinessIn } from './judge.ts'
-import type { CycleInput } from './shapes.ts'
+import type { CycleInput, Threshold } from './shapes.ts'
 
 export interface Outcome {
   kept: Candidate[]
   dropped: Candidate[]
-  /** What a candidate must reach; null without a focus or a threshold. */
-  bar: number | null
+  /** The best score of what competes, without its stickiness, and what a candidate must reach under the focus. */
+  threshold: Threshold | null
 }
 
 /**
  * Pinned ones first, then by the policy: as many as there is room for, and under a focus none further below the best
  * than the threshold. Without a focus the best is an observation that matches itself, which is no measure for the
- * others. Where activation does not decide, what is held or came in does not fall by it.
+ * others. Where activation does not decide, what is held or came in does not fall by it. What somebody put falls by
+ * nothing but want of room, and then only to what is said in this very cycle.
  */
 export function compete(pool: readonly Candidate[], input: CycleInput): Outcome {
   const { config, focus } = input
@@ -31,7 +32,10 @@ export function compete(pool: readonly Candidate[], input: CycleInput): Outcome 
   let best = Number.NEGATIVE_INFINITY
   // Without its stickiness: what is held is no better for being held.
   for (const one of ordered) if (!isPinned(one)) best = Math.max(best, one.score - stickinessIn(one))
-  const bar = focus === null || relativeThreshold === null ? null : best - relativeThreshold
+  // Where nothing competes there is no best, and nothing that a bar could keep out.
+  const isBarred = focus !== null && relativeThreshold !== null && Number.isFinite(best)
+  const threshold = isBarred ? { best, bar: best - relativeThreshold } : null
+  const bar = threshold?.bar ?? null
   const kept: Candidate[] = []
   const dropped: Candidate[] = []
   let bytes = 0
@@ -39,13 +43,36 @@ export function compete(pool: readonly Candidate[], input: CycleInput): Outcome 
     const size = sizeOf(one)
     const hasRoom = kept.length < capacity && bytes + size <= SLOTS_BYTES_MAX
     const isSafe = policy !== 'activation' && (one.held !== null || one.fresh !== null)
-    const isGood = !one.isHushed && !isTooLarge(one) && (bar === null || one.score >= bar || isSafe)
+    const isOver = one.isHushed || one.sameAs !== null || isTooLarge(one)
+    const isGood = isPut(one) || (!isOver && (bar === null || one.score >= bar || isSafe))
     if (isPinned(one) || (hasRoom && isGood)) {
       kept.push(one)
       bytes += size
     } else dropped.push(one)
   }
-  return { kept, dropped, bar }
+  restorePut(kept, dropped, { capacity, bytes })
+  return { kept, dropped, threshold }
+}
+
+/** Of what has no room and was put, each in the place of the last one that a cycle brought. */
+function restorePut(kept: Candidate[], dropped: Candidate[], room: { capacity: number; bytes: number }): void {
+  let { bytes } = room
+  for (const one of dropped.filter((candidate) => isPut(candidate) && !isTooLarge(candidate))) {
+    const brought = kept.filter((candidate) => !isPinned(candidate) && !isPut(candidate) && candidate.fresh === null)
+    const leaving: Candidate[] = []
+    let after = bytes + sizeOf(one)
+    while (kept.length - leaving.length >= room.capacity || after > SLOTS_BYTES_MAX) {
+      const last = brought.pop()
+      if (!last) break
+      leaving.push(last)
+      after -= sizeOf(last)
+    }
+    if (kept.length - leaving.length >= room.capacity || after > SLOTS_BYTES_MAX) continue
+    for (const candidate of leaving) kept.splice(kept.indexOf(candidate), 1)
+    dropped.splice(dropped.indexOf(one), 1, ...leaving)
+    kept.push(one)
+    bytes = after
+  }
 }
 
 type Order = (one: Candidate, other: Candidate) => number
@@ -71,6 +98,11 @@ export function byNewest(one: Candidate, other: Candidate): number {
 /** By competition a pinned slot never leaves. */
 function isPinned({ held }: Candidate): boolean {
   return held?.slot.pinned === true
+}
+
+/** Somebody wrote the slot. */
+function isPut({ held }: Candidate): boolean {
+  return held?.slot.isPut === true
 }
 
 /** A record may say more than a slot holds. */

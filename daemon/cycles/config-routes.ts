@@ -5,11 +5,12 @@ import {
   cognitiveConfigInForce,
   cognitiveConfigUpdate,
   cognitiveHealth,
+  cognitiveSettings,
 } from '@loci/contract/cognitive.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import type { CapabilityAccess } from '../access/capability-access.ts'
+import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { replaceConfig } from '../databases/config/act.ts'
-import { layersOf, readConfig } from '../databases/config/store.ts'
+import { layersOf, readConfig, settingsOf } from '../databases/config/store.ts'
 import type { Quota } from '../databases/quota.ts'
 import { cycleConfig, RULES } from './config.ts'
 import { attemptsOf, backlogOf, loopOf } from './health.ts'
@@ -33,7 +34,7 @@ export function cycleConfigRoutes({ access, pool, quota }: ConfigOptions): Route
         method: 'GET',
         path: '/v1/cognitive/health',
         access: access.capability('cycles:read'),
-        summary: 'Whether cycles of the database run when they are due, and how attempts ended.',
+        summary: 'Check whether cycles of the database run when they are due, and how attempts ended.',
         answers: { 200: cognitiveHealth },
       },
       async ({ caller }) => {
@@ -59,20 +60,30 @@ export function cycleConfigRoutes({ access, pool, quota }: ConfigOptions): Route
         method: 'GET',
         path: '/v1/cognitive/config',
         access: access.operator('operate', 'cognitive'),
-        summary:
-          'The configuration in force: what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them.',
+        summary: 'Read the configuration in force.',
+        details:
+          'It is what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them.',
         answers: { 200: cognitiveConfigInForce },
         answerHeaders: { etag: 'The version of what was put, in quotes; "0" when nothing was.' },
         errors: ['DATA_DAMAGED'],
       },
       async ({ caller }) => {
-        const stored = await readConfig(pool, { ...placeOf(caller), kind: KIND })
-        if (!stored.configIntact)
-          throw new ApiError('DATA_DAMAGED', 'The stored configuration is damaged. Put it again.', {
-            details: { ref: 'config' },
-          })
+        const stored = await readIntact(caller)
         return reply(200, RULES.inForce(layersOf(stored)), { etag: `"${stored.version}"` })
       },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'GET',
+        path: '/v1/cognitive/settings',
+        access: access.capability('cycles:read'),
+        summary: 'Read the configuration in force with the default, the range and the schema of each known key.',
+        answers: { 200: cognitiveSettings },
+        errors: ['DATA_DAMAGED'],
+      },
+      async ({ caller }) => settingsOf(RULES, await readIntact(caller)),
     ),
 
     route(
@@ -81,7 +92,9 @@ export function cycleConfigRoutes({ access, pool, quota }: ConfigOptions): Route
         method: 'PUT',
         path: '/v1/cognitive/config',
         access: access.operator('write', 'cognitive'),
-        summary: 'Replace the configuration of the database by any JSON object; with If-Match only over that version.',
+        summary: 'Replace the configuration of the database by any JSON object.',
+        details: 'With If-Match only over that version.',
+        conditions: ['if-match'],
         body: cognitiveConfig,
         answers: { 200: cognitiveConfigUpdate },
         errors: ['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'INVALID_STATE'],
@@ -95,4 +108,13 @@ export function cycleConfigRoutes({ access, pool, quota }: ConfigOptions): Route
         }),
     ),
   ]
+
+  async function readIntact(caller: Pick<Caller, 'instance' | 'database'>) {
+    const stored = await readConfig(pool, { ...placeOf(caller), kind: KIND })
+    if (!stored.configIntact)
+      throw new ApiError('DATA_DAMAGED', 'The stored configuration is damaged. Put it again.', {
+        details: { ref: 'config' },
+      })
+    return stored
+  }
 }

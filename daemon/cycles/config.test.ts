@@ -74,6 +74,46 @@ test('what a configuration asks for and no cycle does is kept and named in the w
   assert.deepEqual(new Set(warnings.map(({ problem }) => problem)), new Set(['has no effect in this release']))
 })
 
+// Mutant: settings() that leaves out the keys without effect.
+test('who reads cycles reads their configuration in force, with the default and the range of every key', async () => {
+  const { operator } = cyclesOf(ada, 'settings')
+  await operator('PUT /v1/cognitive/config', { decay: 0.7, noise: 9, dense: { mode: 'static' } })
+  const read = (ops: string[]) =>
+    ada.call('GET /v1/cognitive/settings', undefined, {
+      db: 'settings',
+      token: ada.mint({ ops, ks: ['cognitive/settings'] }),
+    })
+  const { config, warnings, settings } = (await read(['cycles:read'])).json<{
+    config: Record<string, unknown>
+    warnings: { key: string }[]
+    settings: { key: string; value: unknown; default: unknown; range: string; schema: object }[]
+  }>()
+  const inForce = (await operator('GET /v1/cognitive/config')).json<Record<string, unknown>>()
+  assert.deepEqual({ ...config, warnings }, inForce)
+  assert.deepEqual(
+    settings.filter(({ key }) => ['decay', 'noise', 'dense.mode'].includes(key)),
+    [
+      {
+        ...{ key: 'decay', value: 0.7, default: 0.5, range: 'a number from 0.1 to 1' },
+        schema: { type: 'number', minimum: 0.1, maximum: 1 },
+      },
+      {
+        ...{ key: 'noise', value: 0, default: 0, range: 'a number from 0 to 1' },
+        schema: { type: 'number', minimum: 0, maximum: 1 },
+      },
+      {
+        ...{ key: 'dense.mode', value: 'off', default: 'off', range: 'has no effect in this release' },
+        schema: { const: 'off' },
+      },
+    ],
+  )
+  assert.deepEqual(
+    warnings.map(({ key }) => key),
+    ['noise', 'dense.mode'],
+  )
+  assert.equal((await read(['wm:read'])).error.code, 'OPERATION_NOT_ALLOWED')
+})
+
 // Before, it went by the defaults, and the service's schedule was off. Mutant: `service` of mem_index() left out there.
 test('the first cycle of a database goes by the configuration of its service', async () => {
   await using authority = await testAuthority(daemon)

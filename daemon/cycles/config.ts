@@ -50,6 +50,7 @@ function withoutEffect(fallback: unknown): Known {
   return {
     default: fallback,
     problem: 'has no effect in this release',
+    schema: { const: fallback },
     isUsable: (value) => isDeepStrictEqual(value, fallback),
   }
 }

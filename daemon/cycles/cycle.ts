@@ -10,6 +10,7 @@
 // stored state and startedAt give the stored decisions again, and a dry run decides as the run.
 
 import type { SearchOptions } from '../memory/index/search.ts'
+import { contentOf } from '../working-memory/slots.ts'
 import { byNewest, compete } from './compete.ts'
 import { cutPool } from './echo.ts'
 import { baseOf, type Candidate, createJudge } from './judge.ts'
@@ -114,6 +115,7 @@ export function* decide(
   const { config, document, focus, now, observations } = input
   const settled = { ...before, held: [...before.held], ledger: openLedger(before.ledger) }
   const candidates = weigh(input, settled, answer, records)
+  markSame(candidates)
   candidates.sort((one, other) => other.score - one.score || byNewest(one, other))
   const isMust = ({ held, fresh, id }: Candidate) => held !== null || fresh !== null || isHeard(settled, id)
   yield
@@ -131,6 +133,7 @@ export function* decide(
   mark('learn')
   return {
     ...{ slots, focus: focus === null ? document.focus : { text: focus, at: now }, broadcast: said },
+    threshold: outcome.threshold,
     decisions: settled.ledger.decisions,
     rows: { ...settled.rows, ...rows, evict: settled.ledger.evict },
     phases: [
@@ -147,6 +150,23 @@ export function* decide(
 function isHeard({ heard }: Settled, id: string): boolean {
   for (const { record } of heard.values()) if (record.id === id) return true
   return false
+}
+
+/**
+ * What says the same as a slot that somebody put. Of what cycles brought, equal words of two speakers or two occasions
+ * are two memories.
+ */
+function markSame(candidates: readonly Candidate[]): void {
+  const put = candidates.flatMap(({ held }) => (held?.slot.isPut ? [held.slot] : []))
+  if (put.length === 0) return
+  const keys = new Map(put.map(({ key, value }) => [sayingOf(contentOf(value)), key]))
+  for (const one of candidates)
+    if (!one.held?.slot.isPut && !one.held?.slot.pinned) one.sameAs = keys.get(sayingOf(one.content)) ?? null
+}
+
+/** Spaces and the size of letters say nothing. */
+function sayingOf(content: string): string {
+  return content.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase()
 }
 
 /** Every candidate with its score: what is held, what came in, what was heard again, what is due and what was found. */

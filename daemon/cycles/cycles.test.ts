@@ -137,6 +137,8 @@ test('a cycle takes in what was observed, and its record says what became of it,
   )
   const missing = await cyclesOf(ada, 'other').call(`GET /v1/cognitive/cycles/${record.id}`)
   assert.deepEqual([missing.status, missing.error.code], [404, 'NOT_FOUND'])
+  for (const rest of ['', '/decisions'])
+    assert.equal((await cyclesOf(ada, 'other').call(`GET /v1/cognitive/cycles/a%00b${rest}`)).status, 404)
 })
 
 // Before, it was 400. Mutant: the route without `bodyDefault`.

@@ -40,6 +40,8 @@ export interface Candidate {
   score: number
   /** The candidate that it is a near copy of. */
   copyOf: string | null
+  /** The key of a slot in mind that says the same: it takes no second place. */
+  sameAs: string | null
   /** Pushed down by the whole threshold: it takes no slot. */
   isHushed: boolean
 }
@@ -83,7 +85,14 @@ export function createJudge(input: CycleInput, { terms, idfTotal }: RecallAnswer
     return {
       ...known,
       ...{ own: found.own, said: weights.cue > 0 ? (contributions[AT.cue] as number) / weights.cue : found.own },
-      ...{ sketch: found.sketch, contributions, score: sumOf(contributions), copyOf: null, isHushed: false },
+      ...{
+        sketch: found.sketch,
+        contributions,
+        score: sumOf(contributions),
+        copyOf: null,
+        sameAs: null,
+        isHushed: false,
+      },
     }
   }
 

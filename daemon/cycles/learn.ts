@@ -87,6 +87,8 @@ function keptSlot(one: Candidate, { slot, merged, isTouched }: Held, input: Cycl
   const record = slot.record && { ...slot.record, seq: merged ? null : slot.record.seq }
   return {
     ...{ ...slot, record, version: merged ? null : slot.version, sizeBytes: sizeOf(one) },
+    // What it says now, a cycle has taken in.
+    isPut: slot.isPut && merged === null,
     surface: merged ? surfaceIn(one, input.config) : slot.surface,
     touchedCycle: isMatch || isTouched ? input.number : slot.touchedCycle,
     accessCount: slot.accessCount + (isAccess ? 1 : 0),
@@ -105,7 +107,7 @@ function admittedSlot(one: Candidate, input: CycleInput, ids: Ids, keys: Set<str
   keys.add(key)
   const isAccess = focus !== null && one.own > 0 && one.own >= config.matchShare
   return {
-    ...{ id: ids('slt'), key, version: null, value: one.content, pinned: false, ephemeral: false },
+    ...{ id: ids('slt'), key, version: null, value: one.content, pinned: false, isPut: false, ephemeral: false },
     ...{ sizeBytes: sizeOf(one), createdAt: now, expiresAt: expiryOf(one, input) },
     ...{ admittedCycle: number, touchedCycle: number, seen: one.seen, surface: surfaceIn(one, config), hint: one.hint },
     ...{ accessCount: isAccess ? 1 : 0, lastAccessedAt: isAccess ? now : null },
@@ -125,8 +127,12 @@ function expiryOf({ fresh, record }: Candidate, input: CycleInput): number | nul
   return end === null || recordEnd === null ? (end ?? recordEnd) : Math.min(end, recordEnd)
 }
 
-function whyDropped(one: Candidate, { bar }: Outcome, displacedBy: string | null) {
-  const { score, copyOf } = one
+function whyDropped(one: Candidate, { threshold }: Outcome, displacedBy: string | null) {
+  const { score, copyOf, sameAs } = one
+  if (sameAs !== null) {
+    const reason = `The slot '${sameAs}' says the same.`
+    return { reasonCode: 'outcompeted', reason, displacedBy: sameAs } as const
+  }
   if (isTooLarge(one)) {
     const reason = 'It is larger than a slot may be.'
     return { reasonCode: 'over_limit', reason, displacedBy: null } as const
@@ -135,8 +141,8 @@ function whyDropped(one: Candidate, { bar }: Outcome, displacedBy: string | null
     const reason = `A near copy of ${copyOf} by the same actor.`
     return { reasonCode: 'outcompeted', reason, displacedBy: copyOf } as const
   }
-  if (bar !== null && score < bar) {
-    const reason = `The focus asks for at least ${rounded(bar)}.`
+  if (threshold !== null && score < threshold.bar && !one.held?.slot.isPut) {
+    const reason = `The focus asks for at least ${rounded(threshold.bar)}.`
     return { reasonCode: 'below_threshold', reason, displacedBy: null } as const
   }
   return { reasonCode: 'outcompeted', reason: 'Others are stronger, and there is no more room.', displacedBy } as const

@@ -149,6 +149,7 @@ function slotsOf({ slots, recordSeqs, at }: CycleState, unstorable: ReadonlySet<
         ...{ surface: meta.surface, hint: meta.hint, seen: meta.seen, touchedCycle: meta.touchedCycle },
         ...{ createdAt: meta.createdAt, admittedCycle: meta.admittedCycle, accessCount: meta.accessCount },
         ...{ lastAccessedAt: meta.lastAccessedAt, record: isOver ? null : record },
+        isPut: said.source.type === 'api' && !isOver,
         ephemeral: (ephemeral ?? false) || unstorable.has(key) || isOver,
         expiresAt: isOver ? at.getTime() : expiresAt,
       },
@@ -195,7 +196,13 @@ export function stepsOf({ input, result, state, rows, incoming, source, cycleId 
       const text = textOf(slot, before?.said ?? null)
       const { record } = slot
       const meta = {
-        ...{ id: slot.id, pinned: slot.pinned, sizeBytes: slot.sizeBytes, createdAt: slot.createdAt },
+        ...{
+          id: slot.id,
+          pinned: slot.pinned,
+          isPut: slot.isPut,
+          sizeBytes: slot.sizeBytes,
+          createdAt: slot.createdAt,
+        },
         ...{ accessCount: slot.accessCount, lastAccessedAt: slot.lastAccessedAt, surface: slot.surface },
         ...{ hint: slot.hint, seen: slot.seen, touchedCycle: slot.touchedCycle, admittedCycle: slot.admittedCycle },
         record: record && {

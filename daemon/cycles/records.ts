@@ -19,11 +19,17 @@ export type CycleBody = Pick<
   | 'requestedBy'
   | 'phases'
   | 'decisions'
+  | 'threshold'
+  | 'summary'
   | 'broadcast'
   | 'configVersion'
   | 'engine'
   | 'warnings'
 > & { before: Cycle['workingMemory']['before']; slotsAfter: number }
+
+/** What older cycles do not have. */
+type Late = 'summary' | 'threshold'
+type Stored = Omit<CycleBody, Late> & Partial<Pick<CycleBody, Late>>
 
 export function decisionsUrl(id: string): string {
   return `/v1/cognitive/cycles/${id}/decisions`
@@ -31,12 +37,15 @@ export function decisionsUrl(id: string): string {
 
 /** As it is sent. */
 export function cycleOf(row: CycleRow): Cycle {
-  const { before, slotsAfter, ...body } = JSON.parse(row.body) as CycleBody
+  const { before, slotsAfter, summary = null, threshold = null, ...body } = JSON.parse(row.body) as Stored
+  const { admitted, evicted } = body.decisions
   const isRedacted = (row.hasFocus && row.focus === null) || (row.hasMetadata && row.metadata === null)
   return {
     id: row.id,
     seq: row.seq,
     ...body,
+    threshold,
+    summary: summary ?? `${admitted} came and ${evicted} left.`,
     focus: row.focus,
     startedAt: row.startedAt.toISOString(),
     completedAt: row.completedAt.toISOString(),
@@ -48,6 +57,16 @@ export function cycleOf(row: CycleRow): Cycle {
     hash: row.hash.toString('base64url'),
     metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),
     ...(isRedacted ? { redacted: true as const } : {}),
+  }
+}
+
+/** As it is sent. `keptUntil`: what left can be restored until then; null: nothing left. */
+export function decisionOf({ displacedBy, evidenceRefs, ...decision }: Decision, keptUntil: number | null) {
+  return {
+    ...decision,
+    evidenceRefs: [...evidenceRefs],
+    ...(displacedBy === null ? {} : { displacedBy }),
+    recoverableUntil: decision.action === 'evicted' && keptUntil !== null ? new Date(keptUntil).toISOString() : null,
   }
 }
 

@@ -15,6 +15,7 @@ import {
   cycleRun,
   cycleStatistics,
 } from '@loci/contract/cognitive.ts'
+import { isId } from '@loci/contract/ids.ts'
 import { idPath } from '@loci/contract/wire.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
@@ -25,7 +26,7 @@ import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed, settledAnswer } from '../idempotency/store.ts'
 import type { Source } from '../memory/records.ts'
 import { attemptsOf } from './health.ts'
-import { corruptionOf, cycleDamaged, cycleOf, judgePage, noCycle } from './records.ts'
+import { corruptionOf, cycleDamaged, cycleOf, decisionOf, judgePage, noCycle } from './records.ts'
 import type { CycleHead } from './rows.ts'
 import type { Cycles } from './run.ts'
 import type { Decision } from './shapes.ts'
@@ -52,9 +53,11 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         method: 'POST',
         path: '/v1/cognitive/cycles',
         access: access.capability('cycles:run'),
-        summary: 'Run a cycle: take in what was observed, decide what stays in mind, and say why.',
+        summary: 'Run a cycle.',
+        details: 'It takes in what was observed, decides what stays in mind, and says why.',
         body: cycleRun,
         bodyDefault: {},
+        refusesUnknownNames: true,
         answers: { 200: cycleRan },
         errors: ['CYCLE_BUSY', 'QUOTA_EXCEEDED', 'INVALID_STATE', 'DATA_DAMAGED', ...REPEAT_ERRORS],
       },
@@ -90,7 +93,8 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         method: 'GET',
         path: '/v1/cognitive/cycles',
         access: access.capability('cycles:read'),
-        summary: 'List cycles, newest first. Each that is shown was verified; damaged ones are named in `corruption`.',
+        summary: 'List cycles, newest first.',
+        details: 'Each that is shown was verified; damaged ones are named in `corruption`.',
         query: cycleListQuery,
         answers: { 200: cycleList },
         errors: ['DATA_DAMAGED'],
@@ -140,7 +144,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         method: 'GET',
         path: '/v1/cognitive/cycles/{id}/decisions',
         access: access.capability('cycles:read'),
-        summary: 'What a cycle decided, with the reasons.',
+        summary: 'List what a cycle decided, with the reasons.',
         params: idPath,
         query: cycleDecisionsQuery,
         answers: { 200: cycleDecisions },
@@ -159,11 +163,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         const page = all.filter(({ seq }) => seq > after).slice(0, query.limit)
         const last = page.at(-1)
         return {
-          decisions: page.map(({ displacedBy, ...decision }) => ({
-            ...decision,
-            ...(displacedBy === null ? {} : { displacedBy }),
-            recoverableUntil: decision.action === 'evicted' ? new Date(keptUntil).toISOString() : null,
-          })),
+          decisions: page.map((decision) => decisionOf(decision, keptUntil)),
           nextCursor: last && last !== all.at(-1) ? cursorOf('c', last.seq) : null,
         }
       },
@@ -175,7 +175,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         method: 'GET',
         path: '/v1/cognitive/stats',
         access: access.capability('cycles:read'),
-        summary: 'How many cycles there were and how long they took.',
+        summary: 'Count the cycles and how long they took.',
         answers: { 200: cycleStatistics },
       },
       async ({ caller }) => {
@@ -194,6 +194,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
   ]
 
   async function requireCycle(caller: Caller, id: string) {
+    if (!isId('cyc', id)) throw noCycle()
     const found = await findCycle(pool, placeOf(caller), id).catch((error) => {
       throw isUnreadable(error) ? cycleDamaged(id, error) : error
     })

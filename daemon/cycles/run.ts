@@ -12,6 +12,7 @@ import { createTurn, inTurns } from '@loci/chassis/turn.ts'
 import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { current, resume } from '@loci/meter/meter.ts'
+import { createShare } from '@loci/meter/share.ts'
 import { createBatches } from '@loci/postgres/batches.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Instance } from '../access/authority.ts'
@@ -24,6 +25,7 @@ import type { RecallIndex } from '../memory/index/recall-index.ts'
 import type { Parts } from '../memory/parts/parts.ts'
 import { bodyOf, type Source } from '../memory/records.ts'
 import type { Tails } from '../memory/tails.ts'
+import { rounded } from '../working-memory/activation.ts'
 import { cycleConfig, RULES, type RunConfig } from './config.ts'
 import { decide, perceive, poolSize, recordsFor } from './cycle.ts'
 import {
@@ -41,10 +43,10 @@ import {
 import { type CycleState, readRecords } from './reads/store.ts'
 import { createReads } from './reads/together.ts'
 import { recallFor } from './recall.ts'
-import { type CycleBody, countsOf, cycleOf, decisionsUrl, digestText } from './records.ts'
+import { type CycleBody, countsOf, cycleOf, decisionOf, decisionsUrl, digestText } from './records.ts'
 import type { CycleConfig, CycleInput, CycleResult, Phase } from './shapes.ts'
 import { type CommitOutcome, commitCycles, countFailure, type NewCycle } from './store.ts'
-import { createTurns } from './turns.ts'
+import { summaryOf } from './words.ts'
 
 interface CyclesOptions {
   pool: Pool
@@ -86,11 +88,12 @@ const QUEUE_MS = 2_000
 const BATCH_MAX = 256
 /** While one commit of an instance is written to disk, the next is on its way. */
 const COMMIT_LANES = 2
-const ENGINE = 'cycle-1'
+const ENGINE = 'cycle-2'
 const METADATA_BYTES_MAX = 16 * 1024
 
 export function createCycles({ pool, index, parts, tails, keys, quota, listEvents }: CyclesOptions): Cycles {
-  const turns = createTurns()
+  /** Of a database one at a time. */
+  const turns = createShare({ each: () => 1, waitMs: QUEUE_MS, refusal: () => new Error('the wait is over') })
   const read = createReads(pool)
   const commits = createBatches<NewCycle, CommitOutcome>({
     run: (instanceId, batch) => commitCycles(pool, instanceId, batch),
@@ -184,17 +187,19 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
     if (run.metadata && Buffer.byteLength(JSON.stringify(run.metadata)) > METADATA_BYTES_MAX)
       throw new ApiError('PAYLOAD_TOO_LARGE', `The metadata of a cycle may have at most ${METADATA_BYTES_MAX} bytes.`)
     const until = performance.now() + (run.limits?.queueMs ?? QUEUE_MS)
+    const name = `${instance.id}/${database}`
     const macs = macsOf(await keys.of(instance.id))
     try {
-      const leave = await turns.take(`${instance.id}/${database}`, until)
-      if (!leave) throw busy(database)
+      await turns.enter(name, until)?.catch(() => {
+        throw busy(database)
+      })
       try {
         resume()
         // Those that had their turn before it may have used up what there is.
         current()?.payer?.requireRoom()
         return await runOnce(request, macs, until, after)
       } finally {
-        leave()
+        turns.leave(name)
       }
     } catch (error) {
       // Counted where it can be; what is told is why the cycle failed.
@@ -236,13 +241,23 @@ function bodyOfCycle({ request, state, input, result, phases }: Attempt): CycleB
     requestedBy: request.requestedBy,
     phases,
     decisions: countsOf(result.decisions),
+    threshold: result.threshold && { best: rounded(result.threshold.best), bar: rounded(result.threshold.bar) },
+    summary: summaryOf(result.decisions, result.slots.length),
     broadcast: result.broadcast.map(({ key, score }) => ({ kind: 'slot', ref: key, score })),
     configVersion: state.configVersion,
     engine: { version: ENGINE, deterministic: true, seed: input.seed },
-    warnings: RULES.warningsOf(layersOf(state)),
+    warnings: [...RULES.warningsOf(layersOf(state)), ...focusWarnings(state, input, result)],
     before: { slotCount: state.slots.length, digest: digestText(state.documentDigest) },
     slotsAfter: result.slots.length,
   }
+}
+
+/** A focus that clears the mind is seldom meant so. */
+function focusWarnings(state: CycleState, { config }: CycleInput, { decisions }: CycleResult): Cycle['warnings'] {
+  const left = decisions.filter(({ reasonCode, action }) => action === 'evicted' && reasonCode === 'below_threshold')
+  if (2 * left.length <= state.slots.length) return []
+  const problem = `The focus removed ${left.length} of the ${state.slots.length} slots in mind. What must stay is put as a slot; a higher threshold keeps more.`
+  return [{ key: 'relativeThreshold', problem, using: config.relativeThreshold }]
 }
 
 function newCycle(attempted: Attempt, claim: Claim | undefined): NewCycle {
@@ -275,14 +290,15 @@ function newCycle(attempted: Attempt, claim: Claim | undefined): NewCycle {
   }
 }
 
-/** The record that the run would have made; it has no hash, because it is in no chain. */
+/** The record that the run would have made, with its decisions; it has no hash, because it is in no chain. */
 function dryRecord(attempted: Attempt): Cycle {
-  const { request, input, startedAt } = attempted
+  const { request, input, result, startedAt } = attempted
   const { before, slotsAfter, ...body } = bodyOfCycle(attempted)
   const durationMs = Math.floor(performance.now() - startedAt)
   const id = newId('cyc', input.now)
   return {
     ...{ id, seq: input.number, ...body, focus: request.run.focus ?? null },
+    ledger: result.decisions.map((decision) => decisionOf(decision, null)),
     startedAt: new Date(input.now).toISOString(),
     completedAt: new Date(input.now + durationMs).toISOString(),
     durationMs,

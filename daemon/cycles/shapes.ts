@@ -41,6 +41,8 @@ export interface Slot extends Judged {
   version: number
   value: unknown
   pinned: boolean
+  /** Somebody wrote it, and no cycle brought it: it leaves for want of room alone, and after what cycles brought. */
+  isPut: boolean
   ephemeral: boolean
   sizeBytes: number
   createdAt: number
@@ -204,10 +206,18 @@ export interface NextSlot extends Omit<Slot, 'version' | 'record'> {
   from: 'slot' | { observation: number } | { record: number }
 }
 
+/** Under a focus: the best score of what competes, and the bar: what is below it stays out or leaves. */
+export interface Threshold {
+  best: number
+  bar: number
+}
+
 export interface CycleResult {
   /** Strongest first. */
   slots: NextSlot[]
   focus: Focus | null
+  /** Null without a focus or a relative threshold, and where nothing competes. */
+  threshold: Threshold | null
   decisions: Decision[]
   /** What the cycle puts forward, strongest first: keys of slots. */
   broadcast: { key: string; recordId: string | null; score: number }[]

@@ -9,7 +9,7 @@ import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { layersOf } from '../databases/config/store.ts'
-import { createInstanceKeys } from '../databases/instance-keys.ts'
+import { createInstanceKeys, type InstanceKeys } from '../databases/instance-keys.ts'
 import { type Macs, macsOf } from '../databases/macs.ts'
 import { createRecallIndex, type RecallIndex } from '../memory/index/recall-index.ts'
 import { createParts } from '../memory/parts/parts.ts'
@@ -34,7 +34,8 @@ test('stored state, seed and startedAt of a cycle give its stored decisions, byt
   await using authority = await testAuthority(daemon)
   const own = await authority.addInstance()
   const index = createRecallIndex({ bytesMax: 2 ** 24, log: testLog().log })
-  const macs = macsOf(await createInstanceKeys(authority.pool, testSettings('', '').sealingKeys).of(own.svc))
+  const keys = createInstanceKeys(authority.pool, testSettings('', '').sealingKeys)
+  const macs = macsOf(await keys.of(own.svc))
   const token = own.root({ ops: ['cycles:run', 'memory:read', 'wm:write'], ks: ['*/*'] })
   const operator = own.root({ ops: ['operator'], ks: ['*/*'] })
   let weighed = 0
@@ -66,7 +67,7 @@ test('stored state, seed and startedAt of a cycle give its stored decisions, byt
           authority,
           { instanceId: own.svc, database },
           index,
-          macs,
+          { keys, macs },
           run,
           made,
         )
@@ -135,7 +136,7 @@ async function decidedAgain(
   { pool }: TestAuthority,
   place: { instanceId: string; database: string },
   index: RecallIndex,
-  macs: Macs,
+  { keys, macs }: { keys: InstanceKeys; macs: Macs },
   { observations = [], focus = null }: CycleRun,
   { startedAt, engine: { seed } }: Cycle,
 ): Promise<string> {
@@ -144,7 +145,7 @@ async function decidedAgain(
   const lookups = incoming.map(({ lookup }) => lookup)
   const { cycle: usual } = cycleConfig([], [])
   const due = { ...usual.due, max: poolSize(usual) }
-  const { state, tail: texts } = await createTails().readWith(place, async ({ have }) => {
+  const { state, tail: texts } = await createTails(keys).readWith(place, async ({ have }) => {
     const [read] = await readStates(sql, place.instanceId, [{ database: place.database, have, lookups, due }])
     assert.ok(read)
     return { ...read, at: new Date(startedAt) }
@@ -152,7 +153,7 @@ async function decidedAgain(
   const { cycle: config } = cycleConfig(layersOf(state.slotConfig), layersOf(state))
   const perceived = perceive(inputOf(state, config, incoming, { seed, focus, unstorable: new Set() }))
   const answer = await recallFor(
-    { index, parts: createParts(pool, index, testLog().log) },
+    { index, parts: createParts(pool, index, keys, testLog().log) },
     place,
     { state, texts },
     perceived.ask,

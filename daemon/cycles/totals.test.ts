@@ -41,7 +41,7 @@ test('totals are what the tables hold while cycles store, supersede, evict, expi
     assert.deepEqual(counted, held)
     return held.bytes
   }
-  const minds = await Promise.all(Object.keys(CYCLES).map((name, seed) => mindOf(own, name, seed + 1)))
+  const minds = await Promise.all(Object.keys(CYCLES).map((name, seed) => mindOf(own, name, seed + 11)))
   let isOver = false
   const lived = Promise.all(minds.map(({ live }) => live())).finally(() => (isOver = true))
   // Also while several of them share a commit.

@@ -2,8 +2,11 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 
-/** `k`: entries by key. `r`: memory records by seq. `c`: cycles and their decisions by seq. */
-type List = 'k' | 'r' | 'c'
+/**
+ * `k`: entries by key, `d`: backwards. `r`: memory records by seq. `c`: cycles and their decisions by seq. `q`: a
+ * recall.
+ */
+type List = 'k' | 'd' | 'r' | 'c' | 'q'
 
 export function cursorOf(list: List, position: string | number): string {
   return Buffer.from(`${list}:${position}`).toString('base64url')

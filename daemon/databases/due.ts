@@ -12,7 +12,7 @@ import { claimDue, type Due, listDueKinds, postponeDue } from './store.ts'
 /** As in the check of loci.due. */
 type DueKind =
   | ('expiry' | 'slots' | 'records' | 'projections' | 'history')
-  | ('index' | 'vectors' | 'advice' | 'cycle' | 'config')
+  | ('index' | 'vectors' | 'advice' | 'cycle' | 'config' | 'erase')
 
 type DueHandler = (sql: Sql, due: Due) => Promise<unknown>
 type DueHandlers = Partial<Record<DueKind, DueHandler>>

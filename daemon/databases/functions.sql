@@ -14,6 +14,32 @@ begin
 end
 $$;
 
+-- Sees one database, to the end of the transaction: its rows, or nothing at all while it is being erased. Called by
+-- every function that answers from the rows of a database. No locks. Cost: a look into an index that is mostly empty.
+create or replace function loci.look_into(p_instance text, p_database text) returns void
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  if exists (select from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is not null) then
+    perform set_config('loci.instance', '', true);
+  end if;
+end
+$$;
+
+-- The same for several: their names, and none for each that is being erased. Called by functions that answer several
+-- requests at once.
+create or replace function loci.look_into_each(p_instance text, p_databases text[]) returns text[]
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  if exists (select from loci.databases h where h.instance_id = p_instance and h.name = any (p_databases) and h.erasing_since is not null) then
+    return array(select case when exists (select from loci.databases h where h.instance_id = p_instance and h.name = d.name
+      and h.erasing_since is not null) then '' else d.name end from unnest(p_databases) with ordinality as d(name, n) order by d.n);
+  end if;
+  return p_databases;
+end
+$$;
+
 -- Enters databases for writing: one row for each distinct name with its locked head, or why there is none. outcome:
 -- open; none (there is no such database, and it is not in p_new); databases (the plan has no more); erasing; gone (the
 -- instance is). Every function that writes tenant rows calls this first (a test reads the catalog). Locks, always in
@@ -63,10 +89,12 @@ begin
       end if;
       update loci.instances i set databases = i.databases + 1 where i.id = p_instance and i.databases < p_databases_max;
       if found then
-        -- The schedule and the history that the service came with hold from the first write on.
-        insert into loci.databases (instance_id, name, created_at, cyc_interval_ms, cyc_history)
+        -- The schedule and the history that the service came with hold from the first write on. Its numbers go on
+        -- behind those of a database of that name that was erased: a replay of the ledger tells them apart.
+        insert into loci.databases (instance_id, name, created_at, cyc_interval_ms, cyc_history, seq)
           values (p_instance, v_name, date_trunc('milliseconds', clock_timestamp()), loci.cycle_interval(p_instance, v_name),
-            loci.cycle_history(p_instance, v_name)) returning * into head;
+            loci.cycle_history(p_instance, v_name), coalesce((select l.seq + 1 from loci.deletions l
+              where l.instance_id = p_instance and l.database = v_name and l.value_mac = '' and not l.is_override), 0)) returning * into head;
       else
         outcome := 'databases';
       end if;

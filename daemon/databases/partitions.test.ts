@@ -27,7 +27,7 @@ async function writeEverything(daemon: TestDaemon, ada: TestTenant, n: number): 
   const answers = [
     await ada.call('PUT /v1/working-memory/slots/a', { value: n }, { token }),
     await ada.call('PUT /v1/working-memory/slots/b', { value: n }, { token }),
-    await ada.call('POST /v1/working-memory/slots/clear', { keys: ['b'] }, { token: operator }),
+    await ada.call('POST /v1/working-memory/slots/clear', undefined, { token: operator }),
     await ada.call('POST /v1/memory/records', { content: `tea number ${n}` }, { token }),
     await ada.call('POST /v1/cognitive/cycles', { observations: [{ content: `a cup ${n}` }] }, { token }),
     await daemon.admin(`POST /admin/services/${n % 2 ? 'disable' : 'enable'}`, { services: ['mcp'] }),

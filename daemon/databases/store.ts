@@ -24,6 +24,18 @@ export function withInstance<T>(
   return transaction(pool, async (sql) => ((await enterInstance(sql, instanceId)) ? work(sql) : undefined))
 }
 
+/** As withInstance(), for reading one database: while that is being erased nothing is seen. */
+export function withDatabase<T>(
+  pool: Pool,
+  { instanceId, database }: Due,
+  work: (sql: Sql) => Promise<T>,
+): Promise<T | undefined> {
+  return withInstance(pool, instanceId, async (sql) => {
+    await sql.query({ name: 'look_into', text: 'select loci.look_into($1, $2)', values: [instanceId, database] })
+    return work(sql)
+  })
+}
+
 /** Of an act that wrote and was refused: it was taken back, and stands in the write-ahead log all the same. */
 export async function countWritten(pool: Pool, instanceId: string, contents: (string | null)[]): Promise<void> {
   const written = contents.reduce((bytes, content) => bytes + Buffer.byteLength(content ?? ''), 0)
@@ -122,6 +134,22 @@ export async function postponeDue(sql: Sql, kind: string, { instanceId, database
     values: [instanceId, database, kind, ms],
     locks: () => [dueOf(instanceId, database)],
   })
+}
+
+/** Whether management has acknowledged the ledger row of the value, or (no bytes) database, that was erased last. */
+export async function isLedgered(sql: Sql, { instanceId, database }: Due, mac: Buffer): Promise<boolean> {
+  try {
+    const { rows } = await sql.query<{ isThere: boolean }>({
+      name: 'ledger_is_reported',
+      text: `select reported_at is not null as "isThere" from loci.deletions
+        where instance_id = $1 and database = $2 and value_mac = $3 and not is_override`,
+      values: [instanceId, database, mac],
+    })
+    return rows[0]?.isThere ?? false
+  } catch {
+    // It is asked behind the commit of an erasure: to fail here would say that nothing was done.
+    return false
+  }
 }
 
 export interface SealedKey {

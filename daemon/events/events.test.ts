@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually, inTime } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { CONSOLE_HOLDER } from '@loci/contract/proxy.ts'
 import { nowS, type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { openEvents, tryEvents } from '../testing/event-stream.ts'
@@ -206,6 +207,20 @@ test('an instance has as many streams on a replica as its plan, and room again w
   open[0]?.close()
   const again = await openEvents(daemon, own.root(EVERYTHING))
   for (const stream of [...open, ...elsewhere, again]) stream.close()
+})
+
+// Mutants: `isConsole` that is always false; one owner for the consoles of all instances; limits.streams for it.
+test('the streams of the console are not counted by the plan, and have a bound of their own', async () => {
+  const few = { databases: 9, records: 9, bytes: 9e6, requests_per_second: 1_000, burst: 2_000, streams: 1 }
+  const [own, other] = [await authority.addInstance({ limits: few }), await authority.addInstance({ limits: few })]
+  const ofConsole = { ...EVERYTHING, sub: CONSOLE_HOLDER }
+  const open = []
+  for (let count = 0; count < 32; count += 1) open.push(await openEvents(daemon, own.root(ofConsole)))
+  open.push(await openEvents(daemon, own.root(EVERYTHING)), await openEvents(daemon, other.root(ofConsole)))
+  assert.deepEqual(new Set(open.map(({ status }) => status)), new Set([200]))
+  for (const kind of [ofConsole, EVERYTHING, { ...EVERYTHING, sub: newId('usr') }])
+    assert.equal((await own.call(own.root(kind), 'GET /v1/events')).status, 429)
+  for (const stream of open) stream.close()
 })
 
 // Mutants: notify() that wakes nobody; a notice with an id.

@@ -5,6 +5,7 @@ import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'
 import { type Call, type Route, route } from '@loci/chassis/route.ts'
 import type { Sealer } from '@loci/chassis/sealing.ts'
+import { CONSOLE_HOLDER } from '@loci/contract/proxy.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
 import type { Follower, ReadPage } from './follower.ts'
 import { positionsOf } from './positions.ts'
@@ -21,6 +22,8 @@ interface EventOptions {
 
 /** With the poll of revocations, and a replica whose own is late, it stays below the 5 s within which a stream ends. */
 const RECHECK_MS = 1_000
+/** One for each process of management, and some that go back further. */
+const CONSOLE_STREAMS_MAX = 32
 
 export function eventRoutes({ access, follower, lifecycle, metrics, sealer, isEnabled }: EventOptions): Route[] {
   const streams = createEventStreams(lifecycle, { recheckMs: RECHECK_MS })
@@ -35,8 +38,8 @@ export function eventRoutes({ access, follower, lifecycle, metrics, sealer, isEn
         tag: 'events',
         subservice: 'events',
         deadline: 'stream',
-        summary:
-          'What happened in the databases and domains that the capability covers, as server-sent events: from now on, or from `Last-Event-ID`; kept for 24 hours, in the order of commits.',
+        summary: 'Follow what happens in the databases and domains that the capability covers.',
+        details: 'Server-sent events from now on, or from `Last-Event-ID`; kept for 24 hours, in the order of commits.',
         requestHeaders: {
           'last-event-id':
             'The id of the last event that was seen. Where the events after it are no longer kept, the first is `truncated`: read the current state again.',
@@ -51,16 +54,18 @@ export function eventRoutes({ access, follower, lifecycle, metrics, sealer, isEn
         errors: ['STORE_UNAVAILABLE'],
       },
       async (call) => {
-        const { instance, ks } = call.caller
+        const { instance, ks, rootHolder } = call.caller
+        const isConsole = rootHolder === CONSOLE_HOLDER
+        const max = isConsole ? CONSOLE_STREAMS_MAX : instance.limits.streams
         const isAllowed = async () => isEnabled() && (await access.isStillValid(call.headers, 'events:read'))
         if (!(await isAllowed()))
           throw new ApiError('CAPABILITY_EXPIRED', 'The capability has expired. Ask for a new one.')
         const positions = positionsOf(sealer, { instanceId: instance.id, ks })
         return streams.open(call, {
-          owner: instance.id,
+          owner: isConsole ? `${CONSOLE_HOLDER} of ${instance.id}` : instance.id,
           positions,
-          max: instance.limits.streams,
-          tooMany: `The plan has ${instance.limits.streams} event streams of an instance at a time, on each replica. Close one.`,
+          max,
+          tooMany: `${isConsole ? 'The console' : 'The plan'} has ${max} event streams of an instance at a time, on each replica. Close one.`,
           readEnd: () => follower.readEnd(instance.id),
           read: paidBy(call, follower.reader(instance.id, ks, positions)),
           wait: (seq, ms, over) => follower.wait(instance.id, seq, ms, over),

@@ -25,14 +25,15 @@ export interface ApplierOptions extends Management {
   readTotals: ReporterOptions['readTotals']
   /** Called after a page was applied, so that this replica reads it before its next poll. */
   onApplied(): Promise<void>
-  /** Erases records again that the ledger names; answers how many values were found. */
+  /** Erases records and databases again that the ledger names; answers how many values and databases were found. */
   replayErasures(rows: LedgerValue[]): Promise<number>
 }
 
-/** A row of the deletion ledger about memory records: their database, their value, and the database's number then. */
+/** A row of the deletion ledger about memory records or a whole database, with the database's number then. */
 export interface LedgerValue {
   instanceId: string
   database: string
+  /** Of the records' value; empty: the whole database. */
   valueMac: string
   isOverride: boolean
   seq: number
@@ -51,7 +52,7 @@ const BEHIND =
 const INSTANCES_AGAIN =
   'expected after a restore: instances deleted before are marked deleted again and will be erased (count). Nothing to do'
 const VALUES_AGAIN =
-  'expected after a restore: records deleted before were found and erased again (count: different values). Nothing to do'
+  'expected after a restore: records deleted before were found and erased again (count: different values, or whole databases). Nothing to do'
 
 export function applierJob(options: ApplierOptions): Job {
   const { pool, replica } = options
@@ -211,8 +212,10 @@ async function replayLedger(options: ApplierOptions, lease: Lease, signal: Abort
 type LedgerRow = ReturnType<typeof deletionsResponse.parse>['deletions'][number]
 
 function ledgerValueOf({ svc, database, value_mac, database_seq, override, at }: LedgerRow): LedgerValue[] {
-  if (database === undefined || value_mac === undefined || database_seq === undefined) return []
-  return [{ instanceId: svc, database, valueMac: value_mac, seq: database_seq, isOverride: override ?? false, at }]
+  if (database === undefined || database_seq === undefined) return []
+  return [
+    { instanceId: svc, database, valueMac: value_mac ?? '', seq: database_seq, isOverride: override ?? false, at },
+  ]
 }
 
 async function pull(

@@ -11,7 +11,7 @@ import { type TestFeed, testFeed } from '../testing/feed.ts'
 import { tracesOf } from '../testing/traces.ts'
 import { finishReport } from './reports/store.ts'
 
-const OPS = ['memory:read', 'memory:write', 'memory:delete', 'cycles:run', 'wm:read', 'wm:write']
+const OPS = ['memory:read', 'memory:write', 'memory:delete', 'cycles:run', 'wm:read', 'wm:write', 'operator']
 const SECRET = 'The launch code is tulipsecret'
 
 type Ask = (line: string, body?: unknown) => ReturnType<TestInstance['call']>
@@ -306,5 +306,65 @@ test('a management that was restored is sent the whole ledger again', async () =
     feed.restore()
     await eventually(isReported(feed, daemon, 1))
     assert.deepEqual(feed.ledger, [row])
+  })
+})
+
+const gone = async (ask: Ask) => {
+  const answer = await ask('DELETE /v1/databases/default')
+  assert.equal(answer.status, 200, answer.text)
+}
+
+// Mutants: db_erase without ledger_put; replayIn() without replayDatabase(); replayIn() that leaves out eraseWithin();
+// `and t.name <> 'slot_versions'` in db_erase_some.
+test('a database that was erased after a backup is erased again in a restored cell before it serves', async () => {
+  await using lives = await cellLives()
+  const { feed, svc } = lives
+  await lives.run(async (ask) => {
+    await stored(ask, SECRET)
+    assert.equal((await ask('PUT /v1/working-memory/slots/note', { value: SECRET })).status, 200)
+    assert.equal((await ask('POST /v1/cognitive/cycles', { focus: SECRET })).status, 200)
+  })
+  await using backup = await copyDatabase(lives.database)
+  await lives.run(async (ask, daemon) => {
+    await gone(ask)
+    await eventually(isReported(feed, daemon, 1))
+  })
+  assert.deepEqual(
+    feed.ledger.map(({ svc, database, value_mac, database_seq }) => [
+      svc,
+      database,
+      value_mac,
+      Number(database_seq) > 0,
+    ]),
+    [[svc, 'default', undefined, true]],
+  )
+  await lives.runOn(backup, async (ask, daemon) => {
+    const { records } = (await ask('GET /v1/memory/records')).json<{ records: unknown[] }>()
+    assert.deepEqual(records, [])
+    assert.equal((await ask('GET /v1/working-memory/slots/note')).status, 404)
+    assert.deepEqual(await tracesOf(daemon, 'lipsecret'), [])
+    // A new life is no continuation of the old one: nothing of it is forgotten.
+    await stored(ask, SECRET)
+  })
+})
+
+// Mutants: db_replay without its look at the number; enter_database without the number of the ledger; replayIn() and
+// mem_replay, which both look, without the number of the life that ended (its value is not learned again).
+test('a database that began anew before the backup stays, and what its former life had erased is learned again', async () => {
+  await using lives = await cellLives()
+  const { feed } = lives
+  let id = ''
+  await lives.run(async (ask, daemon) => {
+    await erase(ask, await stored(ask, SECRET))
+    await eventually(isReported(feed, daemon, 1))
+    await gone(ask)
+    id = await stored(ask, 'The pad is orange')
+    await eventually(isReported(feed, daemon, 2))
+  })
+  await using late = await copyDatabase(lives.database)
+  await forgetAcknowledged(late)
+  await lives.runOn(late, async (ask) => {
+    assert.equal((await ask(`GET /v1/memory/records/${id}`)).status, 200)
+    await stored(ask, SECRET)
   })
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { wholeAnswer } from '../testing/consistency.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, listAll, path, putAll, type TestTenant } from '../testing/tenant.ts'
 
@@ -24,7 +25,9 @@ interface Report {
 }
 
 async function consistency(tenant: TestTenant, mode = 'full', token?: string): Promise<Report> {
-  const answer = await tenant.call(`GET /v1/kv/consistency?mode=${mode}`, undefined, token ? { token } : {})
+  const answer = await wholeAnswer(() =>
+    tenant.call(`GET /v1/kv/consistency?mode=${mode}`, undefined, token ? { token } : {}),
+  )
   assert.equal(answer.status, 200, answer.text)
   return answer.json<Report>()
 }

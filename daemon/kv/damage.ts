@@ -12,7 +12,7 @@ import { prefixEnd } from './entries.ts'
 import { type DamagedRow, type EntryRow, findEntries, listEntries, PAGE_BYTES_MAX, walkEntries } from './store.ts'
 
 export interface PageOfEntries {
-  rows: EntryRow[]
+  rows: (Omit<EntryRow, 'value'> & { value: string | null })[]
   damaged: { ref: string | null; reason: string }[]
   /** The key behind which the next page begins; null at the end. */
   nextAfter: string | null
@@ -22,6 +22,9 @@ export interface PageRequest {
   prefix: string
   after: string | null
   limit: number
+  isBack: boolean
+  /** Without values. */
+  isBare: boolean
 }
 
 /** Rows read at most for one page when damaged ones take the place of healthy ones. */
@@ -40,6 +43,7 @@ export async function readPage(
     return await readStraight(pool, instanceId, database, request)
   } catch (error) {
     if (!isUnreadable(error)) throw error
+    if (request.isBack) throw unreadableBackwards(error)
     return readAround(pool, damage, instanceId, database, request, error)
   }
 }
@@ -48,7 +52,7 @@ async function readStraight(
   pool: Pool,
   instanceId: string,
   database: string,
-  { prefix, after, limit }: PageRequest,
+  { prefix, after, limit, isBack, isBare }: PageRequest,
 ): Promise<PageOfEntries> {
   for (let size = limit + 1; ; size *= 2) {
     const read = await listEntries(pool, instanceId, database, {
@@ -56,6 +60,7 @@ async function readStraight(
       below: prefixEnd(prefix),
       after,
       limit: size,
+      ...{ isBack, isBare },
     })
     const isCut = bytesOf(read) >= PAGE_BYTES_MAX
     const isEnd = read.length < size && !isCut
@@ -96,7 +101,7 @@ async function readAround(
   const keys = page.flatMap(({ key, state, isExpired }) => (state === 'ok' && !isExpired && key !== null ? [key] : []))
   const found = keys.length === 0 ? [] : await findEntries(pool, instanceId, database, keys)
   return {
-    rows: found.filter(isIntact),
+    rows: found.filter(isIntact).map((row) => (request.isBare ? { ...row, value: null } : row)),
     damaged: page.flatMap(({ key, state }) =>
       state === 'digest_mismatch' || state === 'page_unreadable' ? [{ ref: key, reason: state }] : [],
     ),
@@ -105,9 +110,18 @@ async function readAround(
 }
 
 function bytesOf(rows: (EntryRow | DamagedRow)[]): number {
-  return rows.reduce((sum, row) => sum + (row.intact ? Buffer.byteLength(row.value) : 0), 0)
+  return rows.reduce((sum, row) => sum + (row.intact ? Buffer.byteLength(row.value ?? '') : 0), 0)
 }
 
 function isIntact(row: EntryRow | DamagedRow): row is EntryRow {
   return row.intact
+}
+
+/** The walk around what cannot be read goes forwards. */
+function unreadableBackwards(cause: unknown): ApiError {
+  return new ApiError(
+    'DATA_DAMAGED',
+    'Something in this list cannot be read, and backwards it is not read around. List it with order=asc, which leaves that out and names it.',
+    { cause },
+  )
 }

@@ -9,6 +9,7 @@ import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { workDue } from '../databases/due.ts'
 import { listTotals } from '../databases/store.ts'
 import { SCHEMA } from '../schema.ts'
+import { wholeAnswer } from '../testing/consistency.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import { addTenant, listAll, path, putAll } from '../testing/tenant.ts'
 import { listDatabases } from './reports/store.ts'
@@ -41,7 +42,10 @@ test('an expired entry that is not swept yet is in no count: health, consistency
   while ((await get()).status !== 404) await sleep(20)
 
   const health = (await ada.call('GET /v1/kv/health')).json<{ databases: unknown[] }>()
-  const full = (await ada.call('GET /v1/kv/consistency?mode=full')).json<{ status: string; summary: object }>()
+  const full = (await wholeAnswer(() => ada.call('GET /v1/kv/consistency?mode=full'))).json<{
+    status: string
+    summary: object
+  }>()
   const admitted = await ada.call(`PUT ${path('more')}`, { value: 1 }, { db: 'other' })
   const refused = await ada.call(`PUT ${path('too much')}`, { value: 1 }, { db: 'other' })
 

@@ -41,7 +41,7 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_entry loci.entries;
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   select * into v_entry from loci.entries x where x.instance_id = p_instance and x.database = p_database
     and x.key = p_key;
   if not found then
@@ -76,7 +76,7 @@ declare
   v_after text := coalesce(p_after, '');
   v_bytes bigint := 0;
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   for key, value, version, created_at, updated_at, expires_at, digest, intact in
     select case when octet_length(x.key) between 1 and 256 then x.key || '' end, case when x.intact then x.value end,
       case when x.intact then x.version end, case when x.intact then x.created_at end,
@@ -94,6 +94,45 @@ begin
     return next;
     -- A thousand values of a quarter of a megabyte are no page. The one that goes over is still given, so that a page
     -- never stands still.
+    v_bytes := v_bytes + coalesce(octet_length(value), 0);
+    exit when v_bytes >= p_bytes_max;
+  end loop;
+end
+$$;
+
+-- The page as kv_list has it, backwards (p_is_back: p_after is then the key before which it begins), without values
+-- (p_is_bare), or both. One of the two parts has a condition that is false before any row is read. Called by
+-- listEntries(). No locks. Cost: one index range, every row in full: a digest is over the value too.
+create or replace function loci.kv_list_as(p_instance text, p_database text, p_from text, p_below text, p_after text,
+  p_is_back boolean, p_is_bare boolean, p_limit int, p_bytes_max int)
+returns table (key text, value text, version bigint, created_at timestamptz, updated_at timestamptz,
+  expires_at timestamptz, digest bytea, intact boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+#variable_conflict use_column
+declare
+  v_below text := coalesce(p_below, loci.keys_end());
+  v_after text := coalesce(p_after, case when p_is_back then loci.keys_end() else '' end);
+  v_bytes bigint := 0;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  for key, value, version, created_at, updated_at, expires_at, digest, intact in
+    select case when octet_length((x.e).key) between 1 and 256 then (x.e).key || '' end,
+      case when x.intact and not p_is_bare then (x.e).value end, case when x.intact then (x.e).version end,
+      case when x.intact then (x.e).created_at end, case when x.intact then (x.e).updated_at end,
+      case when x.intact then (x.e).expires_at end, case when x.intact then (x.e).digest end, x.intact
+    from (
+      select f.e, loci.is_intact(f.e, p_instance, p_database) as intact from (
+        (select e from loci.entries e where not p_is_back and e.instance_id = p_instance and e.database = p_database
+          and e.key >= p_from and e.key < v_below and e.key > v_after order by e.key)
+        union all
+        (select e from loci.entries e where p_is_back and e.instance_id = p_instance and e.database = p_database
+          and e.key >= p_from and e.key < v_below and e.key < v_after order by e.key desc)
+      ) f
+    ) x
+    where not (x.intact and coalesce((x.e).expires_at <= clock_timestamp(), false))
+    limit p_limit
+  loop
+    return next;
     v_bytes := v_bytes + coalesce(octet_length(value), 0);
     exit when v_bytes >= p_bytes_max;
   end loop;
@@ -121,7 +160,7 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_entry loci.entries;
 begin
-  perform set_config('loci.instance', p_instance, true);
+  p_database := loci.look_into_each(p_instance, p_database);
   for i in 1 .. cardinality(p_key) loop
     select * into v_entry from loci.entries x where x.instance_id = p_instance and x.database = p_database[i]
       and x.key = p_key[i];
@@ -144,12 +183,12 @@ end
 $$;
 
 -- Writes of one instance, each on its own: a conflict of one leaves the others alone, so that requests which happen to
--- arrive together can share a commit. The arrays have one element per write. p_if_match: null = any, -1 = must exist,
--- else the version. outcome: done, conflict (version = the current one, 0 = none), missing (nothing to delete), damaged
--- (If-Match names a version, and that of a damaged entry cannot be believed), or what enter_database() answered:
--- databases, erasing, gone. Without a version a damaged entry is written over or deleted like any other: that is how a
--- customer repairs it. Called by commitActs() and kv_write_acts: every write. Locks: enter_database(), then rows,
--- due work, totals.
+-- arrive together can share a commit. The arrays have one element per write. p_if_match: null = any, -1 = must exist, 0
+-- = must not exist, else the version. outcome: done, conflict (version = the current one, 0 = none), missing (nothing
+-- to delete), damaged (If-Match names a version, and that of a damaged entry cannot be believed), or what
+-- enter_database() answered: databases, erasing, gone. Without a version a damaged entry is written over or deleted
+-- like any other: that is how a customer repairs it. Called by commitActs() and kv_write_acts: every write. Locks:
+-- enter_database(), then rows, due work, totals.
 create or replace function loci.kv_write(p_instance text, p_databases_max bigint, p_database text[], p_op text[],
   p_key text[], p_value text[], p_ttl_ms float8[], p_if_match bigint[])
 returns table (ord int, outcome text, version bigint, created_at timestamptz, updated_at timestamptz,
@@ -171,7 +210,7 @@ begin
     else
       return query select i,
           case when v_entered.outcome = 'none' or (v_entered.outcome = 'databases' and p_op[i] = 'delete')
-            then 'missing' else v_entered.outcome end,
+            then case when p_if_match[i] > 0 then 'conflict' else 'missing' end else v_entered.outcome end,
           0::bigint, null::timestamptz, null::timestamptz, null::timestamptz, null::bytea
         from unnest(v_entered.items) i;
     end if;
@@ -206,6 +245,7 @@ begin
     v_is_there := v_has_old and (not v_is_intact or v_old.expires_at is null or v_old.expires_at > v_now);
     version := case when v_is_there and v_is_intact then v_old.version else 0 end;
     outcome := case when v_has_old and not v_is_intact and p_if_match[ord] <> -1 then 'damaged'
+      when p_if_match[ord] = 0 then case when v_is_there then 'conflict' when p_op[ord] = 'delete' then 'missing' else 'done' end
       when p_if_match[ord] is not null and (not v_is_there or p_if_match[ord] not in (-1, v_old.version))
         then 'conflict'
       when p_op[ord] = 'delete' and not v_is_there then 'missing' else 'done' end;

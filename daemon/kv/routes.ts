@@ -19,7 +19,7 @@ import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { cursorOf, positionOf } from '../databases/cursors.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
-import { versionOf } from '../databases/versions.ts'
+import { conditionOf } from '../databases/versions.ts'
 import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
 import { readPage } from './damage.ts'
@@ -56,7 +56,7 @@ const ENTRY_BODY_BYTES_MAX = 800 * 1024
 const BATCH_MAX = 64
 
 export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOptions): Route[] {
-  const shared = { tag: 'kv', subservice: 'kv' } as const
+  const shared = { tag: 'kv', subservice: 'kv', refusesUnknownNames: true } as const
   // One commit of an instance at a time, so that its writes keep their order and share what a commit costs.
   const acts = createBatches<WriteAct & { database: string }, ActOutcome>({
     run: (instanceId, batch) => commitActs(pool, instanceId, batch),
@@ -94,7 +94,9 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
         method: 'PUT',
         path: '/v1/kv/entries/{key}',
         access: access.capability('kv:write'),
-        summary: 'Write an entry; with If-Match only over that version.',
+        summary: 'Write an entry.',
+        details: 'With If-Match only over that version, with `If-None-Match: *` only where there is none.',
+        conditions: ['if-match', 'if-none-match'],
         params: keyParams,
         body: entryWrite,
         bodyBytesMax: ENTRY_BODY_BYTES_MAX,
@@ -109,7 +111,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
           key: params.key,
           value: text,
           ttlMs: body.ttlMs ?? null,
-          ifMatch: versionOf(headers['if-match']),
+          ifMatch: conditionOf(headers),
         }
         await quota.requireRoom(caller.instance, roomOf([put]), pool)
         const outcome = await write(caller, put)
@@ -146,7 +148,9 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
         method: 'DELETE',
         path: '/v1/kv/entries/{key}',
         access: access.capability('kv:delete'),
-        summary: 'Delete an entry; with If-Match only that version.',
+        summary: 'Delete an entry.',
+        details: 'With If-Match only that version.',
+        conditions: ['if-match'],
         params: keyParams,
         answers: { 200: entryDeleted },
         errors: ['NOT_FOUND', 'VERSION_CONFLICT', 'INVALID_STATE', 'DATA_DAMAGED'],
@@ -158,7 +162,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
           key: params.key,
           value: null,
           ttlMs: null,
-          ifMatch: versionOf(headers['if-match']),
+          ifMatch: conditionOf(headers),
         }
         const outcome = await write(caller, deletion)
         if (outcome.outcome === 'missing') throw new ApiError('NOT_FOUND', 'There is no such entry.')
@@ -172,20 +176,25 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
         method: 'GET',
         path: '/v1/kv/entries',
         access: access.capability('kv:read'),
-        summary: 'List entries in order of code points.',
+        summary: 'List entries by key in order of code points, or backwards.',
+        details: 'With `keysOnly` without their values.',
         query: entryListQuery,
         answers: { 200: entryList },
+        errors: ['DATA_DAMAGED'],
       },
       async ({ caller, query }) => {
+        const list = query.order === 'desc' ? 'd' : 'k'
         const request = {
           prefix: query.prefix ?? '',
-          after: query.cursor === undefined ? null : positionOf('k', query.cursor),
+          after: query.cursor === undefined ? null : positionOf(list, query.cursor),
           limit: query.limit,
+          isBack: query.order === 'desc',
+          isBare: query.keysOnly === 'true',
         }
         // A few lists of an instance at once: what a list costs is known when it is answered.
         return shares.inTurn(caller.instance.id, async () => {
           const page = await readPage(pool, damage, caller.instance.id, caller.database, request)
-          const nextCursor = page.nextAfter === null ? null : cursorOf('k', page.nextAfter)
+          const nextCursor = page.nextAfter === null ? null : cursorOf(list, page.nextAfter)
           const rest = JSON.stringify({ nextCursor, ...(page.damaged.length > 0 ? { damaged: page.damaged } : {}) })
           return reply(200, `{"entries":[${page.rows.map(entryText).join(',')}],${rest.slice(1)}`)
         })
@@ -198,10 +207,13 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
         method: 'POST',
         path: '/v1/kv/entries/batch',
         access: access.capability('kv:write', { servedByHandler: true }),
-        summary: 'Several puts and deletes, all or nothing.',
+        summary: 'Put and delete several entries, all or nothing.',
         body: entryBatch,
         answers: { 200: entryBatchResult },
-        errors: ['QUOTA_EXCEEDED', 'INVALID_STATE', 'OPERATION_NOT_ALLOWED', ...REPEAT_ERRORS],
+        errors: [
+          ...(['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'INVALID_STATE', 'OPERATION_NOT_ALLOWED'] as const),
+          ...(['DATA_DAMAGED', ...REPEAT_ERRORS] as const),
+        ],
       },
       async (call) => {
         const { caller, body } = call
@@ -215,7 +227,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
             key: operation.key,
             value: operation.op === 'put' ? valueText(operation.value) : null,
             ttlMs: operation.op === 'put' ? (operation.ttlMs ?? null) : null,
-            ifMatch: null,
+            ifMatch: operation.ifVersion ?? null,
           }),
         )
         const fill = async (sql: Sql, kept: object) => {
@@ -278,7 +290,8 @@ function refusalOf(
   if (refused) return refused
   if (outcome === 'damaged') return damaged(write?.key ?? '')
   const current = version === 0 ? 'does not exist' : `has version ${version}`
-  return new ApiError('VERSION_CONFLICT', `The entry ${current}; If-Match asked for another.`, {
+  const asked = write?.ifMatch === 0 ? 'it was to be created' : 'another was asked for'
+  return new ApiError('VERSION_CONFLICT', `The entry '${write?.key}' ${current}; ${asked}. Nothing was written.`, {
     details: { currentVersion: version === 0 ? null : version },
   })
 }
@@ -293,7 +306,11 @@ function damaged(key: string, cause?: unknown): ApiError {
  * As text: the value is JSON already, and taking it apart only to put it together again costs more than all the rest of
  * a read.
  */
-function entryText({ key, value, version, createdAt, updatedAt, expiresAt, digest }: Omit<EntryRow, 'intact'>): string {
+function entryText({ key, value, version, createdAt, updatedAt, expiresAt, digest }: Shown): string {
   const expires = expiresAt === null ? 'null' : `"${expiresAt.toISOString()}"`
-  return `{"key":${JSON.stringify(key)},"value":${value},"version":${version},"createdAt":"${createdAt.toISOString()}","updatedAt":"${updatedAt.toISOString()}","expiresAt":${expires},"digest":"${digest.toString('base64url')}"}`
+  const shown = value === null ? '' : `"value":${value},`
+  return `{"key":${JSON.stringify(key)},${shown}"version":${version},"createdAt":"${createdAt.toISOString()}","updatedAt":"${updatedAt.toISOString()}","expiresAt":${expires},"digest":"${digest.toString('base64url')}"}`
 }
+
+/** Without its value: null. */
+type Shown = Omit<EntryRow, 'intact' | 'value'> & { value: string | null }

@@ -11,6 +11,7 @@ import type { KnownDamage } from '../databases/known-damage.ts'
 import { enteringLocks, instanceRow } from '../databases/locks.ts'
 import type { Usage } from '../databases/quota.ts'
 import type { Due, Totals } from '../databases/store.ts'
+import type { IfMatch } from '../databases/versions.ts'
 import { claimLocks, claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
 
 export interface EntryRow {
@@ -36,8 +37,7 @@ export interface Write {
   key: string
   value: string | null
   ttlMs: number | null
-  /** null = any, -1 = must exist, else the version. */
-  ifMatch: number | null
+  ifMatch: IfMatch
 }
 
 export interface WriteOutcome {
@@ -76,16 +76,28 @@ export const PAGE_BYTES_MAX = 1024 * 1024
 interface Range {
   from: string
   below: string | null
+  /** Backwards: the key before which it begins. */
   after: string | null
   limit: number
+  isBack: boolean
+  /** Without values. */
+  isBare: boolean
 }
 
 export async function listEntries(
   sql: Sql,
   instanceId: string,
   database: string,
-  { from, below, after, limit }: Range,
+  { from, below, after, limit, isBack, isBare }: Range,
 ): Promise<(EntryRow | DamagedRow)[]> {
+  if (isBack || isBare) {
+    const { rows } = await sql.query<EntryRow | DamagedRow>({
+      name: 'kv_list_as',
+      text: `select key, ${COLUMNS} from loci.kv_list_as($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      values: [instanceId, database, from, below, after, isBack, isBare, limit, PAGE_BYTES_MAX],
+    })
+    return rows
+  }
   const { rows } = await sql.query<EntryRow | DamagedRow>({
     name: 'kv_list',
     text: `select key, ${COLUMNS} from loci.kv_list($1, $2, $3, $4, $5, $6, $7)`,

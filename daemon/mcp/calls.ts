@@ -6,7 +6,8 @@ import type { SubserviceGate } from '@loci/chassis/admission.ts'
 import { type ApiError, failureOf } from '@loci/chassis/api-error.ts'
 import { inputOf } from '@loci/chassis/input.ts'
 import { type Call, Reply, type Route } from '@loci/chassis/route.ts'
-import { type Caller, withBearer } from '../access/capability-access.ts'
+import type { Caller } from '../access/capability-access.ts'
+import { withBearer } from '../access/misplaced.ts'
 import type { RouteRequest } from './tools.ts'
 
 export type McpCall = Call<Caller, unknown, unknown, unknown>
@@ -26,6 +27,8 @@ export async function callRoute(
     // The request's own access has counted its address already.
     const arrival = { method: spec.method, target: spec.path, headers, peer: '', requestId, answer: NO_ANSWER }
     const caller = await spec.access.authorize(arrival)
+    // What it does is measured with the message: paid once.
+    outer.noteTaken(spec.access.cost ?? 1)
     if (spec.subservice !== undefined) {
       gate.enter(spec.subservice)
       entered = spec.subservice
@@ -46,7 +49,8 @@ export async function callRoute(
         answer: NO_ANSWER,
       },
       route: `${spec.method} ${spec.path.replace(/\{(\w+)\}/g, (_, name) => params[name] ?? '')}`,
-      goOn: (units) => outer.goOn(units),
+      goOn: () => outer.goOn(),
+      noteTaken: (units) => outer.noteTaken(units),
       yieldSlot: () => outer.yieldSlot(),
     })
     return contentOf(answer)
@@ -68,7 +72,7 @@ const NO_ANSWER = { header() {}, append() {} }
 
 /** Conditions and keys of repeats were sent with the message, not with the call inside of it. */
 function withoutConditions(headers: McpCall['headers']): McpCall['headers'] {
-  const { 'idempotency-key': _, 'if-match': __, ...rest } = headers
+  const { 'idempotency-key': _, 'if-match': __, 'if-none-match': ___, ...rest } = headers
   return rest
 }
 

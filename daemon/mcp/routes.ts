@@ -2,20 +2,19 @@
 // message has a server of its own, which has the tools that its credential allows and no others.
 
 import type { SubserviceGate } from '@loci/chassis/admission.ts'
-import { ApiError, errorBodyOf } from '@loci/chassis/api-error.ts'
-import { requireKnownNames } from '@loci/chassis/field-names.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, reply, route } from '@loci/chassis/route.ts'
 import { createTurn } from '@loci/chassis/turn.ts'
-import { MCP_TOOLS, type McpTool, mcpMessage } from '@loci/contract/mcp.ts'
+import { mcpMessage } from '@loci/contract/mcp.ts'
 import {
   createMcpHandler,
   isLegacyRequest,
-  McpServer,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { CapabilityAccess } from '../access/capability-access.ts'
-import { callRoute, type McpCall } from './calls.ts'
-import { TOOL_NAMES, TOOLS, type ToolKind } from './tools.ts'
+import type { McpCall } from './calls.ts'
+import { type MetadataOptions, metadataRoutes, withChallenge } from './metadata.ts'
+import { createServers, type Message } from './server.ts'
 
 interface McpOptions {
   access: CapabilityAccess
@@ -23,6 +22,7 @@ interface McpOptions {
   routes: () => readonly Route[]
   gate: SubserviceGate
   version: string
+  metadata: MetadataOptions
 }
 
 interface Answer {
@@ -36,25 +36,23 @@ const MESSAGES_MAX = 20
 const SERVER_ERROR = -32_000
 
 const SHARED = { tag: 'mcp', subservice: 'mcp', path: '/mcp' } as const
-const INSTRUCTIONS =
-  'Memory of this agent. Recall before answering from memory; remember what will matter later; forget on request.'
 
-/** The library drops names that a schema does not know; here they are kept until they are known not to be misspelt. */
-const HEARD = new Map(TOOL_NAMES.map((name) => [name, MCP_TOOLS[name].input.loose()]))
-
-export function mcpRoutes({ access, routes, gate, version }: McpOptions): Route[] {
+export function mcpRoutes({ access, routes, gate, version, metadata }: McpOptions): Route[] {
+  const holder = withChallenge(access.holder(), metadata)
   /** Of the current revision of the protocol; older ones come with a handshake and are served beside it. */
-  const current = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.call as McpCall), {
+  const current = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra as unknown as Message), {
     ...{ legacy: 'reject', maxSubscriptions: 0 },
   })
-  const find = (line: string) => routes().find(({ spec }) => `${spec.method} ${spec.path}` === line)
+  const serverFor = createServers({ routes, gate, version })
   return [
+    ...metadataRoutes(metadata),
     route(
       {
         ...SHARED,
         method: 'POST',
-        access: access.holder(),
-        summary: 'A message of the Model Context Protocol. The tools are those that the capability has operations for.',
+        access: holder,
+        summary: 'Send a message of the Model Context Protocol.',
+        details: 'The tools are those that the capability has operations for.',
         body: mcpMessage,
         ignoresUnknownNames: true,
         answers: {
@@ -76,8 +74,9 @@ export function mcpRoutes({ access, routes, gate, version }: McpOptions): Route[
       {
         ...SHARED,
         method: 'GET',
-        access: access.holder(),
-        summary: 'There is no stream of messages from the server: 405, as the protocol has it.',
+        access: holder,
+        summary: 'Ask for a stream of messages, which this server does not have.',
+        details: 'The answer is 405, as the protocol has it.',
         answers: {},
         errors: ['ORIGIN_NOT_ALLOWED', 'METHOD_NOT_ALLOWED'],
       },
@@ -97,7 +96,7 @@ export function mcpRoutes({ access, routes, gate, version }: McpOptions): Route[
   /** The messages of a batch one after the other, each paid before the next begins. */
   async function answerOf(call: McpCall): Promise<Answer> {
     const sent = messageOf(call.body)
-    if (!Array.isArray(sent) || sent.length === 0) return answerTo(sent, call)
+    if (!Array.isArray(sent) || sent.length === 0) return answerTo(sent, { call, eventId: call.requestId })
     // A batch inside of a batch is none of the protocol's messages, and would be answered whole.
     if (sent.some(Array.isArray)) throw new ApiError('VALIDATION_ERROR', 'A batch holds messages, no other batches.')
     if (sent.length > MESSAGES_MAX)
@@ -111,71 +110,35 @@ export function mcpRoutes({ access, routes, gate, version }: McpOptions): Route[
     for (const [at, message] of sent.entries()) {
       await turn()
       if (at > 0) refusal ??= refusalToGoOn(call)
-      const { status, text } = refusal ? refused(message, refusal) : await answerTo(message, call)
+      const { status, text } = refusal
+        ? refused(message, refusal)
+        : await answerTo(message, { call, eventId: `${call.requestId}-${at + 1}` })
       if (status !== 202) texts.push(text)
     }
     return texts.length === 0 ? { status: 202, text: '' } : { status: 200, text: `[${texts.join(',')}]` }
   }
 
-  async function answerTo(parsedBody: unknown, call: McpCall): Promise<Answer> {
+  async function answerTo(parsedBody: unknown, message: Message): Promise<Answer> {
     const request = new Request('http://daemon/mcp', {
       method: 'POST',
       // Answers are JSON, whatever else a client would take.
       headers: {
         accept: 'application/json, text/event-stream',
         'content-type': 'application/json',
-        ...protocolHeaders(call),
+        ...protocolHeaders(message.call),
       },
       body: JSON.stringify(parsedBody),
     })
     if (!(await isLegacyRequest(request, parsedBody)))
-      return textOf(await current.fetch(request, { parsedBody, authInfo: { ...NOBODY, extra: { call } } }))
+      return textOf(await current.fetch(request, { parsedBody, authInfo: { ...NOBODY, extra: { ...message } } }))
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-    const server = serverFor(call)
+    const server = serverFor(message)
     await server.connect(transport)
     try {
       return await textOf(await transport.handleRequest(request, { parsedBody }))
     } finally {
       await server.close()
     }
-  }
-
-  function serverFor(call: McpCall): McpServer {
-    const server = new McpServer({ name: 'loci', version }, { instructions: INSTRUCTIONS })
-    for (const name of TOOL_NAMES) if (isOffered(name, call)) register(server, name, call)
-    return server
-  }
-
-  /** Listed only with the operations of its route. */
-  function isOffered(name: McpTool, { caller: { ops } }: McpCall): boolean {
-    const access = find(TOOLS[name].route)?.spec.access
-    return (
-      access?.operation !== undefined &&
-      ops.has(access.operation) &&
-      (access.secondOperation === undefined || ops.has(access.secondOperation))
-    )
-  }
-
-  function register(server: McpServer, name: McpTool, outer: McpCall): void {
-    const { description, input } = MCP_TOOLS[name]
-    const kind = TOOLS[name] as ToolKind
-    const inputSchema = HEARD.get(name) ?? input
-    server.registerTool(name, { description, inputSchema }, async (asked: unknown) => {
-      const given = asked as never
-      try {
-        requireKnownNames(input, asked, 'arguments')
-        const answer = await callRoute(find(kind.route) as Route, kind.request(given, outer.requestId), { outer, gate })
-        const besides = kind.besides?.(given)
-        const more = besides && (await callRoute(find(besides.route) as Route, {}, { outer, gate }))
-        const shown = kind.show(answer) as object
-        const text = JSON.stringify(besides ? { ...shown, [besides.name]: more } : shown)
-        return { content: [{ type: 'text' as const, text }] }
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        const text = JSON.stringify(errorBodyOf(error, outer.requestId, 'camel'))
-        return { isError: true, content: [{ type: 'text' as const, text }] }
-      }
-    })
   }
 }
 
@@ -201,10 +164,10 @@ function messageOf(body: unknown): unknown {
   )
 }
 
-/** What is left of a batch is refused once the rate is used up: each message is work as a request is. */
+/** What is left of a batch is refused once the rate is used up: each message is measured as a request is. */
 function refusalToGoOn(call: McpCall): ApiError | undefined {
   try {
-    call.goOn(1)
+    call.goOn()
     return undefined
   } catch (error) {
     if (error instanceof ApiError) return error

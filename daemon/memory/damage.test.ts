@@ -122,17 +122,29 @@ test('a record that cannot be read hides no other, in a list or a recall, and is
       return loci.real_digest(r);
     end $$`)
   try {
-    for (const limit of [1, 2, 4, 50]) {
+    for (const [limit, query] of [1, 2, 4, 50].flatMap(
+      (limit) =>
+        [
+          [limit, ''],
+          [limit, '&order=asc'],
+        ] as const,
+    )) {
       const all = { contents: [] as string[], damaged: [] as object[] }
       for (let cursor = ''; ; ) {
-        const page = await memory.list(`?limit=${limit}${cursor}`)
+        const page = await memory.list(`?limit=${limit}${query}${cursor}`)
         all.contents.push(...page.records.map(({ content }) => content))
         all.damaged.push(...(page.damaged ?? []))
         if (page.nextCursor === null) break
         cursor = `&cursor=${page.nextCursor}`
       }
-      assert.deepEqual([all.contents, all.damaged], [healthy.toReversed(), named], `pages of ${limit}`)
+      const expected = query === '' ? healthy.toReversed() : healthy
+      assert.deepEqual([all.contents, all.damaged], [expected, named], `pages of ${limit} ${query}`)
     }
+    const narrowed = await memory.list('?order=asc&contextId=room%200')
+    assert.deepEqual(
+      [narrowed.records.map(({ content }) => content), narrowed.damaged],
+      [[0, 4, 6].map((n) => `The lamp ${n} is lit`), named.slice(1)],
+    )
     await check()
     await memory.storeAll(Array.from({ length: 260 }, (_, n) => ({ content: `Something else ${n}`, contextId: 'x' })))
     await eventually(async () => {

@@ -1,4 +1,5 @@
 import { type Route, route } from '@loci/chassis/route.ts'
+import { isId } from '@loci/contract/ids.ts'
 import { recordDeleted } from '@loci/contract/memory.ts'
 import { idPath } from '@loci/contract/wire.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
@@ -8,9 +9,9 @@ import type { CapabilityAccess } from '../access/capability-access.ts'
 import type { Checked, Forget, Thin } from '../databases/erasure.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { macsOf } from '../databases/macs.ts'
+import { isLedgered } from '../databases/store.ts'
 import { erasingEverywhere } from './erasing.ts'
 import type { RecallIndex } from './index/recall-index.ts'
-import { isLedgered } from './replay/store.ts'
 import { noRecord, recordDamaged, SHARED } from './routes.ts'
 import { erase } from './upkeep/indexing.ts'
 
@@ -33,13 +34,15 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets, thins 
         method: 'DELETE',
         path: '/v1/memory/records/{id}',
         access: access.capability('memory:delete'),
-        summary:
-          'Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles, projections; its value is not learned again in this spelling (case and space do not count; another full stop or letter does). A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`).',
+        summary: 'Erase a memory wherever it stands.',
+        details:
+          'All records that say the same, the index, slots and their history, cycles, projections; its value is not learned again in this spelling (case and space do not count; another full stop or letter does). A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`).',
         params: idPath,
         answers: { 200: recordDeleted },
         errors: ['NOT_FOUND', 'DATA_DAMAGED'],
       },
       async ({ caller, params: { id }, requestId }) => {
+        if (!isId('mem', id)) throw noRecord()
         const { instance, database, actor } = caller
         const place = { instanceId: instance.id, database }
         const macs = macsOf(await keys.of(instance.id))

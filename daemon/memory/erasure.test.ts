@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Cycle } from '@loci/contract/cognitive.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { isLedgered } from '../databases/store.ts'
 import { fullConsistency } from '../testing/consistency.ts'
 import { cyclesOf } from '../testing/cycles.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
 import { tracesOf } from '../testing/traces.ts'
-import { isLedgered } from './replay/store.ts'
 
 let daemon: TestDaemon
 let ada: TestTenant

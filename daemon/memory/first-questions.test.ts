@@ -36,8 +36,7 @@ async function tell(db: string, query: string): Promise<Told> {
       headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' },
     },
   )
-  const { result } = answer.json<{ result: { content: { text: string }[] } }>()
-  return JSON.parse(result.content[0]?.text ?? '') as Told
+  return answer.json<{ result: { structuredContent: Told } }>().result.structuredContent
 }
 
 /** Nothing here is about Ada, languages or replies. */

@@ -40,6 +40,7 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
   ['supersede', 4, (n) => write(n, { supersedes: `'mem_12345'`, isPlain: false })],
   ['get', 1, () => `select intact from loci.mem_get_each('${INSTANCE}', array['d'], array['mem_12345'])`],
   ['list', 11, () => `select intact from loci.mem_list('${INSTANCE}', 'd', 9007199254740991, 5, 1000000)`],
+  ['list upwards', 11, () => `select intact from loci.mem_list_up('${INSTANCE}', 'd', 100, 5, 1000000)`],
   ['read by number', 3, () => `select intact from loci.mem_get_numbered('${INSTANCE}', 'd', array[9, 9999, 19999])`],
   ['read a range', 10, () => `select loci.mem_range('${INSTANCE}', 'd', 10001, 10010)`],
   ['tell a range', 10, () => `select loci.mem_range_marks('${INSTANCE}', 'd', '{10001}', '{10010}')`],

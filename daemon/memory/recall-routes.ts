@@ -6,18 +6,30 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
+import type { InstanceKeys } from '../databases/instance-keys.ts'
 import type { Due } from '../databases/store.ts'
 import type { Language } from './analysis/item.ts'
 import { coverageOf, reasonOf } from './coverage.ts'
+import { facetsOf } from './facets.ts'
 import type { RecallIndex } from './index/recall-index.ts'
 import type { Parts } from './parts/parts.ts'
-import { candidatesMax, filterOf, type Hit, type Recalled, type Source, selectFrom } from './recall.ts'
+import {
+  candidatesMax,
+  filterOf,
+  type Hit,
+  hasFacets,
+  isNarrowed,
+  type Recalled,
+  type Source,
+  selectFrom,
+} from './recall.ts'
+import { type Continued, continuedOf, nextCursorOf } from './recall-cursor.ts'
 import { ENOUGH } from './relevance.ts'
 import { damagedOf, SHARED } from './routes.ts'
 import { findNumbered, type StoredRecord, unreadable } from './store.ts'
 import type { Tails } from './tails.ts'
 import { languageOf, weightsOf } from './upkeep/config.ts'
-import { recordTextOf } from './upkeep/indexing.ts'
+import { recordTextsOf } from './upkeep/indexing.ts'
 import type { IndexState } from './upkeep/store.ts'
 
 interface RecallOptions {
@@ -27,9 +39,10 @@ interface RecallOptions {
   index: RecallIndex
   parts: Parts
   tails: Tails
+  keys: InstanceKeys
 }
 
-export function recallRoutes({ access, pool, shares, index, parts, tails }: RecallOptions): Route[] {
+export function recallRoutes({ access, pool, shares, index, parts, tails, keys }: RecallOptions): Route[] {
   return [
     route(
       {
@@ -45,28 +58,43 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
       async ({ caller, body }) => {
         const startedAt = performance.now()
         const databases = databasesOf(caller, body)
+        const continued = continuedOf(body, databases)
         // A few of an instance at once: what a recall costs is known when it is answered.
         return shares.inTurn(caller.instance.id, async () => {
-          const { recalled, searched, incomplete, damaged } = await find(caller.instance.id, databases, body).catch(
-            (error) => {
-              throw isUnreadable(error) ? unreadable(error) : error
-            },
-          )
+          const { recalled, searched, incomplete, damaged } = await find(
+            caller.instance.id,
+            databases,
+            body,
+            continued,
+          ).catch((error) => {
+            throw isUnreadable(error) ? unreadable(error) : error
+          })
           const { hits, abstained, total } = recalled
           const results = hits.map((hit) => resultOf(hit, body, searched[hit.source] as Searched))
-          const asOfSeq = (searched[0] as Searched).seq
+          const page = pageOf(recalled, searched)
+          const nextCursor = recalled.isMore ? nextCursorOf(body, databases, page) : null
+          const asOfSeq = page.sources[0]?.seq as number
           const why = abstained ? whyOf(recalled, body, searched) : {}
           const tookMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000
-          return { results, abstained, ...why, total, incomplete, asOfSeq, tookMs, ...damaged }
+          return { results, abstained, ...why, nextCursor, total, incomplete, asOfSeq, tookMs, ...damaged }
         })
       },
     ),
   ]
 
-  async function find(instanceId: string, databases: readonly string[], request: RecallRequest) {
-    const searched: Searched[] = []
-    for (const database of databases) searched.push(await searchIn({ instanceId, database }, request))
-    const selection = selectFrom(searched, request)
+  async function find(
+    instanceId: string,
+    databases: readonly string[],
+    request: RecallRequest,
+    continued: Continued | undefined,
+  ) {
+    const found: Searched[] = []
+    for (const database of databases) found.push(await searchIn({ instanceId, database }, request))
+    // One moment for all of them, and for all pages.
+    const latest = Math.max(...found.map(({ now }) => now))
+    const now = Math.min(latest, continued?.now ?? latest)
+    const searched = found.map((one, at) => ({ ...one, now, before: continued?.sources[at] }))
+    const selection = selectFrom(searched, request, continued?.best)
     // Those of the tail are named too: nobody can say whether they would have been an answer.
     const damaged: StoredRecord[][] = []
     for (const { place, unread } of searched)
@@ -94,15 +122,20 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
     const language = languageOf(state)
     const weights = weightsOf(state)
     const segments = await parts.of(place, state, language)
+    const closed = await recordTextsOf(keys, place.instanceId, state.closed)
+    // Where nothing was stored there may be no key yet, and a read makes none.
+    const isEmpty = segments.length === 0 && tail.length === 0 && closed.length === 0
+    const facets = hasFacets(request) && !isEmpty ? facetsOf(await keys.of(place.instanceId)) : null
+    const filter = filterOf(request, facets)
     const ranked = await index.search({
       instanceId: place.instanceId,
       database: `${place.database}@${state.life}`,
       language,
       segments,
-      tail: [...tail, ...state.closed.map(recordTextOf)],
+      tail: [...tail, ...closed],
       masked: state.changed,
       query: request.query,
-      options: { limit: candidatesMax(request), weights, filter: filterOf(request) },
+      options: { limit: candidatesMax(request), weights, ...(filter ? { filter } : {}) },
     })
     return { place, state, language, ranked, weights, unread, now: (asOf ?? state.now).getTime(), seq: state.seq }
   }
@@ -125,14 +158,27 @@ function databasesOf({ database, ks }: Caller, { databases }: RecallRequest): st
   return asked
 }
 
+/** What the next page is to know of this one and those before it. */
+function pageOf({ hits, best }: Recalled, searched: readonly Searched[]): Continued {
+  const seqsOf = (at: number) => hits.flatMap(({ source, row }) => (source === at ? [row.seq] : []))
+  return {
+    now: (searched[0] as Searched).now,
+    best,
+    sources: searched.map(({ seq, before }, at) => ({
+      seq: before?.seq ?? seq,
+      shown: new Set([...(before?.shown ?? []), ...seqsOf(at)]),
+    })),
+  }
+}
+
 function whyOf({ nearest }: Recalled, request: RecallRequest, searched: readonly Searched[]) {
-  const { query, kinds, tags, actors, asOf } = request
+  const { query } = request
   const [first] = nearest
   const { language } = searched[first?.source ?? 0] as Searched
   const reason = reasonOf({
     ...{ query, language, nearest: first, enough: request.minRelevance ?? ENOUGH },
     hasMemories: searched.some(({ ranked }) => ranked.length > 0),
-    isNarrowed: [kinds, tags, actors, asOf].some((filter) => filter !== undefined),
+    isNarrowed: isNarrowed(request),
   })
   return {
     reason,
@@ -158,6 +204,7 @@ function resultOf(
 ) {
   return {
     id: row.id,
+    key: row.key,
     content: body.content,
     kind: body.kind,
     relevance: Math.round(relevance * 10_000) / 10_000,
@@ -168,6 +215,7 @@ function resultOf(
     tags: body.tags,
     contextId: body.contextId,
     actor: body.actor,
+    metadata: body.metadata,
     source: body.source,
     createdAt: row.createdAt.toISOString(),
     occurredAt: body.occurredAt,

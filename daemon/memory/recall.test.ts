@@ -118,8 +118,8 @@ test('recall is narrowed by kind, tag, actor, score, number and tokens', async (
   assert.equal((await memory.contents({ query, tokenBudget: 12 })).length, 2)
 })
 
-// Mutants: acceptorOf() that knows no labels: the tagged ones are not among the candidates; gatherRows() that gives
-// each item the first labels: lost when the tail becomes a segment.
+// Mutants: refuse() of filter.ts that knows no labels: the tagged ones are not among the candidates; gatherRows() that
+// gives each item the first labels: lost when the tail becomes a segment.
 test('what a kind or a tag narrows to is found however many others answer better', async () => {
   const memory = fresh()
   // Without an actor nothing is a copy too many.

@@ -7,7 +7,10 @@ import type { RecallRequest } from '@loci/contract/memory.ts'
 import type { Explanation } from '@loci/contract/working-memory.ts'
 import { DAY_MS } from './analysis/days.ts'
 import { foldName } from './analysis/fold.ts'
-import type { Filter, Ranked } from './index/search.ts'
+import { canonical, type Facets } from './facets.ts'
+import type { Filter } from './index/filter.ts'
+import type { Ranked } from './index/search.ts'
+import type { Continued } from './recall-cursor.ts'
 import { presentedAt, type RecordBody, round } from './records.ts'
 import { ENOUGH, HIT } from './relevance.ts'
 import type { StoredRecord } from './store.ts'
@@ -32,8 +35,40 @@ const HINT_MAX = 2
 const NOW_MS = 60_000
 
 /** What the index itself can leave out. */
-export function filterOf({ actors, kinds, tags }: RecallRequest): Filter {
-  return { ...(actors ? { actors: actors.map(foldName) } : {}), ...(kinds ? { kinds } : {}), ...(tags ? { tags } : {}) }
+/** What a recall or a list may be narrowed by. */
+export type Narrowing = Pick<
+  RecallRequest,
+  'actors' | 'kinds' | 'tags' | 'contextIds' | 'keys' | 'metadata' | 'since' | 'until'
+>
+
+export function filterOf(request: Narrowing, facets: Facets | null): Filter | undefined {
+  const { actors, kinds, tags, since, until } = request
+  const filter: Filter = {
+    ...(actors ? { actors: actors.map(foldName) } : {}),
+    ...(kinds ? { kinds } : {}),
+    ...(tags ? { tags } : {}),
+    ...(since === undefined ? {} : { since: Date.parse(since) }),
+    ...(until === undefined ? {} : { until: Date.parse(until) }),
+    ...(facets ? facetFilterOf(request, facets) : {}),
+  }
+  return Object.keys(filter).length === 0 ? undefined : filter
+}
+
+function facetFilterOf({ contextIds, keys, metadata }: Narrowing, facets: Facets): Filter {
+  return {
+    ...(contextIds ? { contexts: contextIds.map(facets.context) } : {}),
+    ...(keys ? { keys: keys.map(facets.key) } : {}),
+    ...(metadata ? { members: facets.members(metadata) } : {}),
+  }
+}
+
+/** Whether a search for this needs the instance's key. */
+export function hasFacets({ contextIds, keys, metadata }: Narrowing): boolean {
+  return contextIds !== undefined || keys !== undefined || metadata !== undefined
+}
+
+export function isNarrowed({ kinds, tags, actors, since, until, asOf, ...request }: RecallRequest): boolean {
+  return hasFacets(request) || [kinds, tags, actors, since, until, asOf].some((one) => one !== undefined)
 }
 
 export function candidatesMax({ asOf }: RecallRequest): number {
@@ -52,6 +87,8 @@ export interface Source {
   /** The database's number when the index was read. */
   seq: number
   weights: Weights
+  /** What the pages before have shown of it, and its number then. */
+  before?: Continued['sources'][number] | undefined
 }
 
 export interface Hit {
@@ -67,6 +104,10 @@ export interface Hit {
 
 export interface Recalled {
   hits: Hit[]
+  /** The relevance of the best one, of all pages. */
+  best: number
+  /** Whether there is another page. */
+  isMore: boolean
   abstained: boolean
   /** Where it abstained: the most relevant records that hold. */
   nearest: Hit[]
@@ -110,13 +151,17 @@ function barsOf({ abstain, minScore, minRelevance }: RecallRequest) {
   }
 }
 
-export function selectFrom(sources: readonly Source[], request: RecallRequest): Selection {
+/** `bestBefore`: the relevance of the best record where this is not the first page. */
+export function selectFrom(sources: readonly Source[], request: RecallRequest, bestBefore?: number): Selection {
   const { limit, minScore = Number.NEGATIVE_INFINITY } = request
   const { isDecided, enough, leastBeside } = barsOf(request)
   // By relevance: whether to abstain, and what may be shown, depends on the most relevant record that holds.
   const unread: Candidate[] = []
-  for (const [source, { ranked, now, weights }] of sources.entries()) {
+  let shownBefore = 0
+  for (const [source, { ranked, now, weights, before }] of sources.entries()) {
+    shownBefore += before?.shown.size ?? 0
     for (const one of ranked) {
+      if (before && (one.seq > before.seq || before.shown.has(one.seq))) continue
       const most = mostOf(one, now, weights)
       if (one.hasEvidence && most >= minScore) unread.push({ one, source, most })
     }
@@ -128,7 +173,7 @@ export function selectFrom(sources: readonly Source[], request: RecallRequest): 
   /** Those that hold: of what was read, and once the best is known only so many as can be shown. */
   let hits: Hit[] = []
   let passedOver = 0
-  let best = 0
+  let best = bestBefore ?? 0
   /** Of what was read: those that did not hold, in whose place others may stand behind the last candidate. */
   let fallen = 0
 
@@ -170,7 +215,7 @@ export function selectFrom(sources: readonly Source[], request: RecallRequest): 
       const isHeld = request.asOf === undefined ? holds(row, seq) : held(row, now)
       if (!isHeld) fallen += 1
       const body = one && isHeld ? (JSON.parse(row.body) as RecordBody) : undefined
-      if (!one || !body || !isAsked(body, request)) continue
+      if (!one || !body || !isAsked(row, body, request)) continue
       best = Math.max(best, one.relevance)
       const { score, explain } = scored(one, body, row, now, weights, request.explain)
       if (score >= minScore) hits.push({ source, row, body, score, relevance: one.relevance, explain })
@@ -189,18 +234,16 @@ export function selectFrom(sources: readonly Source[], request: RecallRequest): 
     const least = leastBeside(best)
     const shown = hits.filter(({ relevance }) => relevance >= least)
     const isCut = request.asOf !== undefined && fallen > 0 && isOpen(shown)
-    if (request.abstain && (best < enough || shown.length === 0)) {
+    if (request.abstain && bestBefore === undefined && (best < enough || shown.length === 0)) {
       const nearest = hits.toSorted((a, b) => b.relevance - a.relevance || b.score - a.score).slice(0, NEAREST_MAX)
-      return { hits: [], abstained: true, nearest: nearest.filter((hit) => hit.relevance > 0), total: 0, isCut }
+      const told = nearest.filter((hit) => hit.relevance > 0)
+      return { hits: [], best, isMore: false, abstained: true, nearest: told, total: 0, isCut }
     }
-    const total = shown.length + passedOver + unread.filter(({ one }) => one.relevance >= leastBeside(best)).length
-    return {
-      hits: withinBudget(shown.slice(0, limit), request.tokenBudget),
-      abstained: false,
-      nearest: [],
-      total,
-      isCut,
-    }
+    const left = shown.length + passedOver + unread.filter(({ one }) => one.relevance >= leastBeside(best)).length
+    const page = withinBudget(shown.slice(0, limit), request.tokenBudget)
+    // A page that shows nothing is the last: what does not fit its budget would not fit the next one's.
+    const isMore = page.length > 0 && page.length < left
+    return { hits: page, best, isMore, abstained: false, nearest: [], total: shownBefore + left, isCut }
   }
 
   /** Whether one that a full list of candidates left out could be among these. */
@@ -229,7 +272,7 @@ function wantedOf(candidates: Iterable<Candidate>): Wanted[] {
 }
 
 /** What was ended since the index was read still holds; by number, because a clock may have been set back. */
-function holds({ version, validTo, archivedAt }: Intact, seq: number): boolean {
+export function holds({ version, validTo, archivedAt }: Intact, seq: number): boolean {
   return version > seq || (validTo === null && archivedAt === null)
 }
 
@@ -238,8 +281,26 @@ function held({ validFrom, validTo, archivedAt }: Intact, now: number): boolean 
   return validFrom.getTime() <= now && !isOver(validTo) && !isOver(archivedAt)
 }
 
-function isAsked({ kind, tags }: RecordBody, { kinds, tags: wanted }: RecallRequest): boolean {
-  return (!kinds || kinds.includes(kind)) && (!wanted || wanted.every((tag) => tags.includes(tag)))
+/** What passed by a hash in the index is compared with what it is made of. */
+export function isAsked({ key, createdAt }: Intact, body: RecordBody, request: Narrowing): boolean {
+  const { kinds, tags, contextIds, keys, metadata, since, until } = request
+  const at = body.occurredAt === null ? createdAt.getTime() : Date.parse(body.occurredAt)
+  return (
+    (!kinds || kinds.includes(body.kind)) &&
+    (!tags || tags.every((tag) => body.tags.includes(tag))) &&
+    (!contextIds || (body.contextId !== null && contextIds.includes(body.contextId))) &&
+    (!keys || (key !== null && keys.includes(key))) &&
+    (!metadata || hasMembers(body.metadata, metadata)) &&
+    (since === undefined || at >= Date.parse(since)) &&
+    (until === undefined || at <= Date.parse(until))
+  )
+}
+
+function hasMembers(own: RecordBody['metadata'], wanted: Record<string, unknown>): boolean {
+  if (own === null) return Object.keys(wanted).length === 0
+  return Object.entries(wanted).every(
+    ([name, value]) => Object.hasOwn(own, name) && canonical(own[name]) === canonical(value),
+  )
 }
 
 /** Scores are rounded part by part. */

@@ -1,14 +1,12 @@
 import { type Claim, type Claims, inProgress, REPEAT_ERRORS } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Call, type Route, reply, route } from '@loci/chassis/route.ts'
-import { newId } from '@loci/contract/ids.ts'
+import { isId, newId } from '@loci/contract/ids.ts'
 import {
   type RecordWrite,
   record,
   recordBatch,
   recordBatchResult,
-  recordList,
-  recordListQuery,
   recordStored,
   recordWrite,
 } from '@loci/contract/memory.ts'
@@ -16,9 +14,7 @@ import { idPath } from '@loci/contract/wire.ts'
 import { type Batches, createBatches } from '@loci/postgres/batches.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
-import { cursorOf, seqOf } from '../databases/cursors.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { type Macs, macsOf } from '../databases/macs.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
@@ -31,25 +27,22 @@ import {
   commitRecords,
   findAsOf,
   findRecords,
-  listRecords,
   type NewRecord,
   type RecordOutcome,
   type StoreAct,
   type StoredRecord,
-  unreadable,
 } from './store.ts'
 
 interface RecordOptions {
   access: CapabilityAccess
   pool: Pool
-  shares: PoolShares
   index: Pick<RecallIndex, 'encoder' | 'encodeLater'>
   quota: Quota
   keys: InstanceKeys
   claims: Claims<Caller>
 }
 
-export const SHARED = { tag: 'memory', subservice: 'memory' } as const
+export const SHARED = { tag: 'memory', subservice: 'memory', refusesUnknownNames: true } as const
 
 /** Records in one statement. */
 const BATCH_MAX = 64
@@ -63,7 +56,7 @@ const WRITE_ERRORS = [
 
 type WriteCall = Call<Caller, unknown, unknown, unknown>
 
-export function recordRoutes({ access, pool, shares, index, quota, keys, claims }: RecordOptions): Route[] {
+export function recordRoutes({ access, pool, index, quota, keys, claims }: RecordOptions): Route[] {
   // One commit of an instance at a time: records keep their order and share what a call and a commit cost. With two at
   // once, as slots have, each would carry half as many, and the second would still wait for the first at the head of
   // the events.
@@ -91,7 +84,8 @@ export function recordRoutes({ access, pool, shares, index, quota, keys, claims 
         method: 'POST',
         path: '/v1/memory/records',
         access: access.capability('memory:write'),
-        summary: 'Store a memory; a known sourceEventId is answered with its record.',
+        summary: 'Store a memory.',
+        details: 'A known `sourceEventId` is answered with its record.',
         body: recordWrite,
         bodyBytesMax: RECORD_BODY_BYTES_MAX,
         answers: { 200: recordStored },
@@ -126,6 +120,7 @@ export function recordRoutes({ access, pool, shares, index, quota, keys, claims 
         errors: ['NOT_FOUND', 'DATA_DAMAGED'],
       },
       async ({ caller, params: { id } }) => {
+        if (!isId('mem', id)) throw noRecord()
         const found = await reads.add(caller.instance.id, { database: caller.database, id }).catch((error) => {
           throw isUnreadable(error) ? recordDamaged(id, error) : error
         })
@@ -134,46 +129,7 @@ export function recordRoutes({ access, pool, shares, index, quota, keys, claims 
         return reply(200, recordText(found))
       },
     ),
-
-    route(
-      {
-        ...SHARED,
-        method: 'GET',
-        path: '/v1/memory/records',
-        access: access.capability('memory:read'),
-        summary: 'List memories, newest first.',
-        query: recordListQuery,
-        answers: { 200: recordList },
-        errors: ['DATA_DAMAGED'],
-      },
-      async ({ caller, query }) => {
-        const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : seqOf('r', query.cursor)
-        return shares.inTurn(caller.instance.id, async () => {
-          const page = await listRecords(pool, caller.instance.id, caller.database, {
-            ...{ below, limit: query.limit },
-          }).catch((error) => {
-            throw isUnreadable(error) ? unreadable(error) : error
-          })
-          const texts = page.flatMap((row) => (row.intact ? [recordText(row)] : []))
-          const last = page.at(-1)
-          // Numbers of damaged rows are those of the index, so a page may end with one.
-          const nextCursor =
-            last !== undefined && page.length >= query.limit ? cursorOf('r', last.seq) : await more(caller, last)
-          return reply(
-            200,
-            `{"records":[${texts.join(',')}],${JSON.stringify({ nextCursor, ...damagedOf(page) }).slice(1)}`,
-          )
-        })
-      },
-    ),
   ]
-
-  /** A page that ended by its bytes has a next one if anything is behind it. */
-  async function more(caller: Caller, last: StoredRecord | undefined): Promise<string | null> {
-    if (last === undefined) return null
-    const [next] = await listRecords(pool, caller.instance.id, caller.database, { below: last.seq, limit: 1 })
-    return next ? cursorOf('r', last.seq) : null
-  }
 
   async function store(
     call: WriteCall,

@@ -203,27 +203,28 @@ export async function findRecords(
 }
 
 /** A page ends with the record that goes over it. */
-const PAGE_BYTES_MAX = 1024 * 1024
+export const PAGE_BYTES_MAX = 1024 * 1024
 
-/** Newest first, numbered below `below`. */
+/** Newest or oldest first, behind the number `after`. */
 export async function listRecords(
   sql: Sql,
   instanceId: string,
   database: string,
-  { below, limit }: { below: number; limit: number },
+  { after, limit, order }: { after: number | null; limit: number; order: 'asc' | 'desc' },
 ): Promise<StoredRecord[]> {
+  const [name, from] = order === 'desc' ? ['mem_list', after ?? Number.MAX_SAFE_INTEGER] : ['mem_list_up', after ?? -1]
   const { rows } = await readAround(
     () =>
       sql.query<StoredRecord>({
-        name: 'mem_list',
-        text: `select ${SHOWN} from loci.mem_list($1, $2, $3, $4, $5)`,
-        values: [instanceId, database, below, limit, PAGE_BYTES_MAX],
+        name,
+        text: `select ${SHOWN} from loci.${name}($1, $2, $3, $4, $5)`,
+        values: [instanceId, database, from, limit, PAGE_BYTES_MAX],
       }),
     () =>
       sql.query<StoredRecord>({
-        name: 'mem_list_around',
-        text: `select ${SHOWN_AROUND} from loci.mem_list_around($1, $2, $3, $4)`,
-        values: [instanceId, database, below, limit],
+        name: `${name}_around`,
+        text: `select ${SHOWN_AROUND} from loci.${name}_around($1, $2, $3, $4)`,
+        values: [instanceId, database, from, limit],
       }),
   )
   return rows

@@ -5,9 +5,10 @@
 
 import { createCache } from '@loci/chassis/cache.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import type { InstanceKeys } from '../databases/instance-keys.ts'
 import type { Due } from '../databases/store.ts'
 import type { RecordText } from './analysis/item.ts'
-import { recordTextOf } from './upkeep/indexing.ts'
+import { recordTextsOf } from './upkeep/indexing.ts'
 import { type IndexState, readIndex } from './upkeep/store.ts'
 
 const CACHE_BYTES_MAX = 8 * 1024 ** 2
@@ -35,7 +36,7 @@ export interface Tails {
   ): Promise<{ state: State; tail: RecordText[]; damaged: number[] }>
 }
 
-export function createTails(): Tails {
+export function createTails(keys: InstanceKeys): Tails {
   const known = createCache<Known>(CACHE_BYTES_MAX)
   const tails: Tails = {
     read: (sql, place, asOf) =>
@@ -46,9 +47,9 @@ export function createTails(): Tails {
       let state = await read({ have: before?.through ?? 0 })
       const isSame = before !== undefined && !state.isAround && isSameHistory(before, state)
       if (before && !isSame && !state.isAround) state = await read({ have: 0 })
-      const fresh = new Map<number, Row>(
-        state.texts.map((text) => [text.seq, { mark: text.mark, text: recordTextOf(text) }]),
-      )
+      const fresh = new Map<number, Row>()
+      for (const text of await recordTextsOf(keys, instanceId, state.texts))
+        fresh.set(text.seq, { mark: text.mark as bigint, text })
       for (const { seq, mark } of state.damaged) fresh.set(seq, { mark })
       const rows = new Map<number, Row>()
       for (const seq of state.tail) {

@@ -246,14 +246,15 @@ comment on function loci.prj_write_plain is 'without enter_database: called with
 -- Stores projections of one instance that arrived together. The arrays have one element per projection; those of an
 -- array that was sent bear its number in p_act and are stored all or none: one that is refused fails the call with
 -- SQLSTATE LC001; detail = ord, outcome, 0. A fact or preference becomes a record of memory in the same transaction,
--- unless its value is under a tombstone. outcome: as prj_insert, or what enter_database() answered. Called by
--- commitProjections(): every ingest. Locks: enter_database(), rows, due work, totals, the head of events, in this
--- order.
-create or replace function loci.prj_write(p_instance text, p_databases_max bigint, p_act int[], p_database text[], p_partner text[], p_id text[],
+-- unless its value is under a tombstone. outcome: as prj_insert, or what enter_database() answered. events: of the
+-- records that the projection changed; whoever calls appends them. Called by prj_write, and by storeWithin() for
+-- outcomes, which have none: their answer is kept behind them, and that comes before the head of events. Locks:
+-- enter_database(), rows, due work, totals, in this order.
+create or replace function loci.prj_store(p_instance text, p_databases_max bigint, p_act int[], p_database text[], p_partner text[], p_id text[],
   p_is_given boolean[], p_is_full boolean[], p_class text[], p_key text[], p_content text[], p_task_class text[], p_body text[], p_target text[],
   p_ttl_ms float8[], p_record_id text[], p_record_context text[], p_record_value text[], p_record_body text[], p_record_occurred timestamptz[],
   p_said text[], p_intent text[])
-returns table (ord int, outcome text, id text, seq bigint)
+returns table (ord int, outcome text, id text, seq bigint, events jsonb)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -264,7 +265,6 @@ declare
   v_new loci.projections;
   v_done record;
   v_plain record;
-  v_events jsonb := '[]';
   -- They only add: none takes anything back, becomes a record or is refused for the quota.
   v_is_plain constant boolean := p_target is null and p_record_id is null and true <> all (p_is_full);
   v_soonest timestamptz;
@@ -295,7 +295,7 @@ begin
       end if;
     end if;
     foreach ord in array v_entered.items loop
-      outcome := v_entered.outcome; id := null; seq := null;
+      outcome := v_entered.outcome; id := null; seq := null; events := null;
       if outcome = 'open' then
         v_new := null;
         v_new.instance_id := p_instance; v_new.database := p_database[ord]; v_new.partner := p_partner[ord]; v_new.id := p_id[ord];
@@ -313,7 +313,7 @@ begin
             perform loci.prj_unsay(p_instance, v_head.name, v_done.withdrawn, (v_done.projection).takes_back);
           end if;
           if (v_done.projection).record_id is not null then
-            v_events := v_events || loci.prj_remember(p_instance, v_head.name, v_done.projection, p_record_context[ord], p_record_value[ord],
+            events := loci.prj_remember(p_instance, v_head.name, v_done.projection, p_record_context[ord], p_record_value[ord],
               p_record_body[ord], p_record_occurred[ord], p_ttl_ms[ord]);
           end if;
           select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database[ord];
@@ -330,48 +330,34 @@ begin
     end if;
     perform loci.prj_put_due(v_entered.head, v_head, v_soonest);
   end loop;
+end
+$$;
+
+-- The projections of every ingest, with the events of what they became. Called by commitProjections(). Locks: those of
+-- prj_store, the head of events.
+create or replace function loci.prj_write(p_instance text, p_databases_max bigint, p_act int[], p_database text[], p_partner text[], p_id text[],
+  p_is_given boolean[], p_is_full boolean[], p_class text[], p_key text[], p_content text[], p_task_class text[], p_body text[], p_target text[],
+  p_ttl_ms float8[], p_record_id text[], p_record_context text[], p_record_value text[], p_record_body text[], p_record_occurred timestamptz[],
+  p_said text[], p_intent text[])
+returns table (ord int, outcome text, id text, seq bigint)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_done record;
+  v_events jsonb := '[]';
+begin
+  for v_done in
+    select s.ord, s.outcome, s.id, s.seq, s.events from loci.prj_store(p_instance, p_databases_max, p_act, p_database, p_partner, p_id, p_is_given,
+      p_is_full, p_class, p_key, p_content, p_task_class, p_body, p_target, p_ttl_ms, p_record_id, p_record_context, p_record_value, p_record_body,
+      p_record_occurred, p_said, p_intent) s
+  loop
+    ord := v_done.ord; outcome := v_done.outcome; id := v_done.id; seq := v_done.seq;
+    v_events := v_events || coalesce(v_done.events, '[]');
+    return next;
+  end loop;
   perform loci.append_events(p_instance, v_events);
 end
 $$;
-
--- What the record p_record says is no longer said by the projection p_taken: it ends with the last of the events that
--- say it too, or now if there is none. Called by prj_write. Locks: those of mem_end. Cost: one index read, mem_end.
-create or replace function loci.prj_unsay(p_instance text, p_database text, p_record text, p_taken bigint) returns void
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
-declare
-  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
-  v_until timestamptz;
-begin
-  -- The index has those that never end first. One that is damaged may still say it; what is taken back does not.
-  select p.expires_at into v_until from loci.projections p where p.instance_id = p_instance and p.database = p_database
-    and p.record_id >= p_record and p.record_id <= p_record and p.taken_by is null and p.body is not null and p.seq <> p_taken
-    order by p.record_id, p.expires_at desc limit 1;
-  perform loci.mem_end(p_instance, p_database, p_record, case when found and coalesce(v_until > v_now, true) then v_until else v_now end);
-end
-$$;
-comment on function loci.prj_unsay is 'without enter_database: called with the head that prj_write has entered';
-
--- Stores the record of a fact or a preference, and answers its events. A value under a tombstone is not learned again,
--- and the projection then says that it became nothing. Called by prj_write. Locks: those of mem_write_open.
-create or replace function loci.prj_remember(p_instance text, p_database text, p_projection loci.projections, p_context text, p_value text,
-  p_body text, p_occurred timestamptz, p_ttl_ms float8) returns jsonb
-language plpgsql as $$
-declare
-  v_head loci.databases;
-  v_stored record;
-  v_without loci.projections := p_projection;
-begin
-  select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database;
-  select * into v_stored from loci.mem_write_open(v_head, array[1], array[p_projection.record_id], array[null], array[null], array[p_context],
-    array[p_value], array[false], array[null], array[p_body], array[p_occurred], array[p_ttl_ms]);
-  if v_stored.outcome <> 'done' then
-    v_without.record_id := null;
-    perform loci.prj_save_head(v_head, loci.prj_replace(v_head, p_projection, v_without));
-  end if;
-  return v_stored.events;
-end
-$$;
-comment on function loci.prj_remember is 'without enter_database: called with the head that prj_write has entered';
 
 -- What a write makes due: the erasure of content whose time ends, or the end of a row without content; a cycle once as
 -- many events wait as the configuration says; and a snapshot of advice with every 256th outcome. Called by prj_write.

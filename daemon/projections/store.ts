@@ -51,43 +51,13 @@ export async function commitProjections(pool: Pool, instanceId: string, acts: In
 }
 
 async function storeActs(pool: Pool, instanceId: string, acts: IngestAct[]): Promise<ActOutcome[]> {
-  const all = acts.flatMap((act, at) => act.projections.map((projection) => ({ projection, act, at })))
-  // Null where every value is: most columns of most calls, and nobody writes or reads their NULLs.
-  const column = <Value>(of: (one: NewProjection, act: IngestAct, at: number) => Value | null) => {
-    const values = all.map(({ projection, act, at }) => of(projection, act, at))
-    return values.some((value) => value !== null) ? values : null
-  }
   const { rows } = await execute<IngestOutcome>(pool, {
     name: 'prj_write',
-    text: `select outcome, id, seq from loci.prj_write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-      $19, $20, $21, $22) order by ord`,
-    values: [
-      instanceId,
-      acts[0]?.databasesMax,
-      column((_, act, at) => (act.isWhole ? at + 1 : null)),
-      column((_, act) => act.database),
-      column((_, act) => act.partner),
-      column(({ id }) => id),
-      column(({ isGiven }) => isGiven),
-      column((_, act) => act.isFull),
-      column((one) => one.class),
-      column(({ key }) => key),
-      column(({ content }) => content),
-      column(({ taskClass }) => taskClass),
-      column(({ body }) => body),
-      column(({ target }) => target),
-      column(({ ttlMs }) => ttlMs),
-      column(({ record }) => record?.id ?? null),
-      column(({ record }) => record?.context ?? null),
-      column(({ record }) => record?.value ?? null),
-      column(({ record }) => record?.body ?? null),
-      column(({ record }) => record?.occurredAt ?? null),
-      column(({ said }) => said),
-      column(({ intent }) => intent),
-    ],
+    text: `select outcome, id, seq from loci.prj_write(${PARAMETERS}) order by ord`,
+    values: valuesOf(instanceId, acts),
     locks: () => enteringLocks(instanceId, acts, 'due row', 'event head'),
   })
-  if (all.some(({ projection }) => projection.record !== null)) wakeEvents(pool, instanceId)
+  if (acts.some(({ projections }) => projections.some(({ record }) => record !== null))) wakeEvents(pool, instanceId)
   let next = 0
   return acts.map(({ projections }) => {
     next += projections.length
@@ -95,8 +65,57 @@ async function storeActs(pool: Pool, instanceId: string, acts: IngestAct[]): Pro
   })
 }
 
+/**
+ * In the transaction of an act, which keeps its answer behind this: for projections that become no records, as those
+ * have events. One that is refused fails the transaction (refusedOf).
+ */
+export async function storeWithin(sql: Sql, instanceId: string, act: IngestAct): Promise<IngestOutcome[]> {
+  const { rows } = await sql.query<IngestOutcome>({
+    name: 'prj_store',
+    text: `select outcome, id, seq from loci.prj_store(${PARAMETERS}) order by ord`,
+    values: valuesOf(instanceId, [act]),
+    locks: () => enteringLocks(instanceId, [act], 'due row'),
+  })
+  return rows
+}
+
+const PARAMETERS = Array.from({ length: 22 }, (_, at) => `$${at + 1}`).join(', ')
+
+function valuesOf(instanceId: string, acts: IngestAct[]): unknown[] {
+  const all = acts.flatMap((act, at) => act.projections.map((projection) => ({ projection, act, at })))
+  // Null where every value is: most columns of most calls, and nobody writes or reads their NULLs.
+  const column = <Value>(of: (one: NewProjection, act: IngestAct, at: number) => Value | null) => {
+    const values = all.map(({ projection, act, at }) => of(projection, act, at))
+    return values.some((value) => value !== null) ? values : null
+  }
+  return [
+    instanceId,
+    acts[0]?.databasesMax,
+    column((_, act, at) => (act.isWhole ? at + 1 : null)),
+    column((_, act) => act.database),
+    column((_, act) => act.partner),
+    column(({ id }) => id),
+    column(({ isGiven }) => isGiven),
+    column((_, act) => act.isFull),
+    column((one) => one.class),
+    column(({ key }) => key),
+    column(({ content }) => content),
+    column(({ taskClass }) => taskClass),
+    column(({ body }) => body),
+    column(({ target }) => target),
+    column(({ ttlMs }) => ttlMs),
+    column(({ record }) => record?.id ?? null),
+    column(({ record }) => record?.context ?? null),
+    column(({ record }) => record?.value ?? null),
+    column(({ record }) => record?.body ?? null),
+    column(({ record }) => record?.occurredAt ?? null),
+    column(({ said }) => said),
+    column(({ intent }) => intent),
+  ]
+}
+
 /** Of an array that was alone in its call; of several nobody is told, and each is tried alone. */
-function refusedOf(error: unknown): Extract<ActOutcome, { outcome: 'refused' }> | undefined {
+export function refusedOf(error: unknown): Extract<ActOutcome, { outcome: 'refused' }> | undefined {
   const { detail = '' } = error as { detail?: string }
   const [, ord, why] = /^(\d+) (\w+) 0$/.exec(detail) ?? []
   if (sqlState(error) !== 'LC001' || why === undefined) return undefined

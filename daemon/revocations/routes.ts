@@ -25,8 +25,8 @@ export function revocationRoutes({ admin, pool, catchUp }: RevocationOptions): R
         path: '/admin/revocations',
         access: admin,
         tag: 'admin',
-        summary:
-          'Revoke a capability by the jti of any of its links, or everything older than a moment of an organization, tenant or service.',
+        summary: 'Revoke a capability, or everything older than a moment.',
+        details: 'By the jti of any of its links; or of an organization, tenant or service.',
         body: revocationRequest,
         answers: { 200: revocationResponse },
         errors: ['NOT_FOUND', 'INVALID_STATE', 'STORE_UNAVAILABLE'],

@@ -65,7 +65,7 @@ export function subserviceRoutes({ admin, pool, switches, state }: SubserviceOpt
         path: '/admin/services/status',
         access: admin,
         tag: 'admin',
-        summary: 'The switches of the cell, and what this replica has seen of each sub-service.',
+        summary: 'Read the switches of the cell, and what this replica has seen of each sub-service.',
         answers: { 200: switchStatus },
         errors: ['STORE_UNAVAILABLE'],
       },

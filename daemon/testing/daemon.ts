@@ -105,6 +105,7 @@ export function testSettings(databaseUrl: string, adminToken: string): DaemonSet
     logLevel: 'debug',
     sealingKeys: [{ id: 'test', key: createHash('sha256').update('sealing').digest() }],
     managementUrl: undefined,
+    authorizationServer: undefined,
     cellId: undefined,
     cellKey: undefined,
     feedStaleS: 86_400,

@@ -128,7 +128,7 @@ export const BY_CLASS: Record<string, Record<Kind, Expectation>> = {
     'operator root': '403 OPERATION_NOT_ALLOWED',
     'operator delegated': '401 UNAUTHENTICATED',
     'foreign identity headers': '403 IDENTITY_MISMATCH',
-    // It is not refused, it is not heard: the credential decides.
+    // It is not heard: the credential decides. Routes of agents refuse it, as every name that nobody reads.
     'foreign body namespace': 'admitted',
     'partner key': '401 UNAUTHENTICATED',
     'partner key of another instance': '401 UNAUTHENTICATED',

@@ -135,10 +135,13 @@ const cycleMissing: Row = {
   expected: wmMissing.expected ?? {},
 }
 
+/** A configuration takes any object, and so does the envelope of a partner. */
+const TAKES_ANY_NAME = ['PUT /v1/working-memory/config', 'POST /v1/advice/tools:rank']
+
 export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expectation>> } = {
   kinds: KINDS,
 
-  rows: {
+  rows: withRefusedNames({
     'GET /health/live': open,
     'GET /health/ready': open,
     'GET /health/startup': open,
@@ -149,6 +152,9 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
     'GET /v1/lifecycle/status': open,
     'GET /metrics': open,
     'GET /openapi.json': open,
+    // Without management there is nobody to ask.
+    'GET /.well-known/oauth-protected-resource': { class: 'open', expected: { none: '404 NOT_FOUND' } },
+    'GET /.well-known/oauth-protected-resource/mcp': { class: 'open', expected: { none: '404 NOT_FOUND' } },
     // A redirect to /docs: nothing to be admitted to.
     'GET /docs': open,
     'GET /v1/system/info': systemRead,
@@ -179,6 +185,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
     'POST /v1/working-memory/slots/clear?dryRun=true': { class: 'capability', operation: 'wm:delete' },
     'POST /v1/working-memory/slots/restore': { ...wmSecond, body: { key: 'matrix-missing', version: 1 } },
     'GET /v1/working-memory/config': wmOperator,
+    'GET /v1/working-memory/settings': wmRead,
     'PUT /v1/working-memory/config': {
       ...wmOperator,
       body: {},
@@ -190,6 +197,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       body: { records: [{ content: 'scratch', sourceEventId: 'matrix-scratch' }] },
     },
     'POST /v1/memory/recall': { ...memoryRead, body: { query: 'scratch' } },
+    'POST /v1/memory/records/read': { ...memoryRead, body: { ids: ['mem_00000000000000000000000000'] } },
     'DELETE /v1/memory/records/{id}': { class: 'capability', operation: 'memory:delete', ...memoryMissing },
     'GET /v1/memory/records': memoryRead,
     'GET /v1/memory/records/{id}': { ...memoryRead, ...memoryMissing },
@@ -209,14 +217,25 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       operation: 'advice:read',
       body: { taskClass: 'a', taskIntent: 'b', sourceEventId: 'c' },
     },
-    'GET /v1/advice/policies': wmOperator,
+    'POST /v1/advice/outcomes': {
+      class: 'capability',
+      operation: 'advice:write',
+      body: { taskClass: 'a', sourceEventId: 'matrix-scratch', tools: [{ toolId: 'b', outcome: 'success' }] },
+      expected: { 'suspended instance': '403 FORBIDDEN' },
+    },
+    // Holders of advice:read go by them: every right but the operator's suffices, of the holder itself.
+    'GET /v1/advice/policies': {
+      ...wmOperator,
+      expected: { ...wmOperator.expected, 'every op but this one': 'admitted' },
+    },
     'GET /v1/advice/policies/{name}': {
       ...wmOperator,
       params: { name: 'none' },
       expected: {
         ...wmMissing.expected,
         ...{ 'other database': 'admitted or 404', 'operator root': 'admitted or 404' },
-        ...{ 'all keyspaces but the last domain': 'admitted or 404', 'sealed narrower child': '403 OPERATOR_REQUIRED' },
+        ...{ 'every op but this one': 'admitted or 404', 'sealed narrower child': '403 OPERATOR_REQUIRED' },
+        ...{ 'all keyspaces but the last domain': 'admitted or 404' },
         ...wmOperator.expected,
       },
     },
@@ -238,6 +257,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
     'GET /v1/cognitive/stats': cyclesRead,
     'GET /v1/cognitive/health': cyclesRead,
     'GET /v1/cognitive/config': wmOperator,
+    'GET /v1/cognitive/settings': cyclesRead,
     'PUT /v1/cognitive/config': {
       ...wmOperator,
       body: {},
@@ -262,12 +282,39 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       ) as Partial<Record<Kind, Expectation>>,
     },
     'GET /v1/audit': { class: 'operator', operation: 'operator' },
+    'GET /v1/databases': { class: 'operator', operation: 'operator' },
+    'DELETE /v1/databases/{name}': {
+      class: 'operator',
+      operation: 'operator',
+      params: { name: 'none' },
+      // Whoever is admitted finds no such database.
+      expected: Object.fromEntries(
+        Object.entries(BY_CLASS.operator ?? {}).flatMap(([kind, one]) =>
+          one === 'admitted' ? [[kind, 'admitted or 404']] : [],
+        ),
+      ) as Partial<Record<Kind, Expectation>>,
+    },
     'GET /admin/services/status': admin,
     'POST /admin/services/enable': dryRun,
     'POST /admin/services/disable': dryRun,
     'POST /admin/revocations': { class: 'admin', body: { jti: 'cap_of_nobody' } },
     'GET /admin/audit': admin,
-  },
+  }),
 
   expected: BY_CLASS,
+}
+
+/** Where an agent writes and reads, a name that nobody reads is refused, and with it a claim to another's namespace. */
+function withRefusedNames(rows: Record<string, Row>): Record<string, Row> {
+  const isRefused = (line: string) =>
+    (/ \/v1\/(kv|working-memory|memory|advice)\//.test(line) && !TAKES_ANY_NAME.includes(line)) ||
+    line === 'POST /v1/cognitive/cycles'
+  return Object.fromEntries(
+    Object.entries(rows).map(([line, row]) => [
+      line,
+      isRefused(line)
+        ? { ...row, expected: { ...row.expected, 'foreign body namespace': '400 VALIDATION_ERROR' } }
+        : row,
+    ]),
+  )
 }

@@ -39,6 +39,7 @@ export interface TestRecall {
   abstained: boolean
   reason?: string
   nearest?: { id: string; relevance: number; content?: string }[]
+  nextCursor: string | null
   total: number
   incomplete: boolean
   asOfSeq: number

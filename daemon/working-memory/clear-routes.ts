@@ -40,7 +40,8 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
         method: 'POST',
         path: '/v1/working-memory/slots/clear',
         access: access.capability('wm:delete'),
-        summary: 'Clear the slots that are not pinned; the answer has a token that brings them back within 24 hours.',
+        summary: 'Clear the slots that are not pinned.',
+        details: 'The answer has a token that brings them back within 24 hours.',
         query: slotClearQuery,
         answers: { 200: slotsCleared },
         errors: ['QUOTA_EXCEEDED', 'INVALID_STATE', 'DATA_DAMAGED', ...REPEAT_ERRORS],
@@ -107,8 +108,9 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
         method: 'POST',
         path: '/v1/working-memory/slots/restore',
         access: access.capability('wm:write', { also: 'wm:read' }),
-        summary:
-          'Undo a clear by its token, or write a former version of a slot again. `missing`: cleared slots whose version is no longer kept (erased since, or older than the history of the plan: 30 days, free 7).',
+        summary: 'Undo a clear by its token, or write a former version of a slot again.',
+        details:
+          '`missing`: cleared slots whose version is no longer kept (erased since, or older than the history of the plan: 30 days, free 7).',
         body: slotRestore,
         answers: { 200: slotsRestored },
         errors: [

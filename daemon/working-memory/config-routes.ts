@@ -1,9 +1,9 @@
 import { type Route, reply, route } from '@loci/chassis/route.ts'
-import { slotConfig, slotConfigInForce, slotConfigUpdate } from '@loci/contract/working-memory.ts'
+import { slotConfig, slotConfigInForce, slotConfigUpdate, slotSettings } from '@loci/contract/working-memory.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import type { CapabilityAccess } from '../access/capability-access.ts'
+import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { replaceConfig } from '../databases/config/act.ts'
-import { layersOf, readConfig } from '../databases/config/store.ts'
+import { layersOf, readConfig, settingsOf } from '../databases/config/store.ts'
 import type { Quota } from '../databases/quota.ts'
 import { configDamaged } from './commits.ts'
 import { RULES, resolveConfig } from './config.ts'
@@ -25,18 +25,30 @@ export function slotConfigRoutes({ access, pool, quota }: ConfigOptions): Route[
         method: 'GET',
         path: '/v1/working-memory/config',
         access: access.operator('operate', 'working-memory'),
-        summary:
-          'The configuration in force: what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them.',
+        summary: 'Read the configuration in force.',
+        details:
+          'It is what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them.',
         answers: { 200: slotConfigInForce },
         answerHeaders: { etag: 'The version of what was put, in quotes; "0" when nothing was.' },
         errors: ['DATA_DAMAGED'],
       },
       async ({ caller }) => {
-        const { instance, database } = caller
-        const stored = await readConfig(pool, { instanceId: instance.id, database, kind: KIND })
-        if (!stored.configIntact) throw configDamaged()
+        const stored = await readIntact(caller)
         return reply(200, RULES.inForce(layersOf(stored)), { etag: `"${stored.version}"` })
       },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'GET',
+        path: '/v1/working-memory/settings',
+        access: access.capability('wm:read'),
+        summary: 'Read the configuration in force with the default, the range and the schema of each known key.',
+        answers: { 200: slotSettings },
+        errors: ['DATA_DAMAGED'],
+      },
+      async ({ caller }) => settingsOf(RULES, await readIntact(caller)),
     ),
 
     route(
@@ -45,7 +57,9 @@ export function slotConfigRoutes({ access, pool, quota }: ConfigOptions): Route[
         method: 'PUT',
         path: '/v1/working-memory/config',
         access: access.operator('write', 'working-memory'),
-        summary: 'Replace the configuration of the database by any JSON object; with If-Match only over that version.',
+        summary: 'Replace the configuration of the database by any JSON object.',
+        details: 'With If-Match only over that version.',
+        conditions: ['if-match'],
         body: slotConfig,
         answers: { 200: slotConfigUpdate },
         errors: ['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'INVALID_STATE'],
@@ -61,4 +75,10 @@ export function slotConfigRoutes({ access, pool, quota }: ConfigOptions): Route[
         }),
     ),
   ]
+
+  async function readIntact({ instance, database }: Pick<Caller, 'instance' | 'database'>) {
+    const stored = await readConfig(pool, { instanceId: instance.id, database, kind: KIND })
+    if (!stored.configIntact) throw configDamaged()
+    return stored
+  }
 }

@@ -98,3 +98,54 @@ test('each configuration has a version for If-Match, counts for its bytes and is
   const large = await put('v', { x: 'x'.repeat(64 * 1024) })
   assert.deepEqual([large.status, large.error.code], [413, 'PAYLOAD_TOO_LARGE'])
 })
+
+// Mutants: settings() that shows the topmost value as sent; `range` and `schema` of another key (capacity's for all).
+test('who reads slots reads the configuration in force with what each key may be, and changes nothing of it', async () => {
+  const db = 'settings'
+  const reader = { db, token: tenant.mint({ ops: ['wm:read'], ks: [`working-memory/${db}`] }) }
+  const settings = async () => {
+    const answer = await tenant.call('GET /v1/working-memory/settings', undefined, reader)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json<Settings>()
+  }
+  const { version } = await settings()
+  assert.equal(version, 0)
+  await put(db, { capacity: 'many', slotTtlMs: 60_000, policy: 'lru', ourOwn: { deep: 1 } })
+
+  const shown = await settings()
+  const { warnings, ...config } = (await get(db)).json<Record<string, unknown>>()
+  assert.deepEqual([shown.config, shown.warnings], [config, warnings])
+  assert.equal(`"${shown.version}"`, (await get(db)).headers.etag)
+  const byKey = new Map(shown.settings.map(({ key, ...setting }) => [key, setting]))
+  assert.deepEqual(byKey.get('capacity'), {
+    ...{ value: config.capacity, default: 25, range: 'a whole number from 0 to 256' },
+    schema: { type: 'integer', minimum: 0, maximum: 256 },
+  })
+  assert.deepEqual(byKey.get('policy'), {
+    ...{ value: 'lru', default: 'activation', range: 'one of activation, lru, fifo, reject' },
+    schema: { type: 'string', enum: ['activation', 'lru', 'fifo', 'reject'] },
+  })
+  const { value, default: fallback, schema } = byKey.get('slotTtlMs') as Settings['settings'][number]
+  assert.deepEqual([value, fallback, schema.type], [60_000, null, ['integer', 'null']])
+  assert.ok(byKey.has('echo.weight'))
+
+  const others = await Promise.all([
+    tenant.call('GET /v1/working-memory/settings', undefined, { ...reader, db: 'other' }),
+    tenant.call('GET /v1/working-memory/settings', undefined, {
+      db,
+      token: tenant.mint({ ops: ['cycles:read'], ks: ['*/*'] }),
+    }),
+    tenant.call(`PUT ${CONFIG}`, {}, reader),
+  ])
+  assert.deepEqual(
+    others.map(({ error }) => error.code),
+    ['DATABASE_MISMATCH', 'OPERATION_NOT_ALLOWED', 'OPERATOR_REQUIRED'],
+  )
+})
+
+interface Settings {
+  config: Record<string, unknown>
+  version: number
+  warnings: unknown[]
+  settings: { key: string; value: unknown; default: unknown; range: string; schema: Record<string, unknown> }[]
+}

@@ -3,7 +3,7 @@
 // one that was read; if not, everything is planned anew. No lock is held here.
 //
 // A write over capacity competes: the newcomer is admitted, and of the slots that are not pinned the one that the
-// policy puts last leaves.
+// policy puts last leaves; what cycles brought before what somebody wrote.
 //   activation  the lowest activation now
 //   lru         the one that was not written for the longest, by version: a clock that steps changes nothing
 //   fifo        the one that was made first
@@ -14,6 +14,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Explanation, SlotPatch, SlotWrite } from '@loci/contract/working-memory.ts'
 import { hintFrom } from '../databases/hints.ts'
+import type { IfMatch } from '../databases/versions.ts'
 import { explain, present } from './activation.ts'
 import type { Policy, SlotConfig } from './config.ts'
 import { surfaceOf } from './salience.ts'
@@ -40,16 +41,13 @@ export interface Document {
   slots: Resident[]
 }
 
-/** null = any, -1 = must exist, else the version. */
-export type IfMatch = number | null
-
 export type Write =
   | { op: 'put'; key: string; body: SlotWrite; ifMatch: IfMatch; source: Source }
   | { op: 'patch'; key: string; patch: SlotPatch; ifMatch: IfMatch; source: Source }
   | { op: 'delete'; key: string; ifMatch: IfMatch }
 
 export interface Why {
-  reasonCode: 'outcompeted' | 'below_threshold' | 'over_limit' | 'superseded' | 'expired' | 'cleared'
+  reasonCode: 'outcompeted' | 'below_threshold' | 'over_limit' | 'superseded' | 'expired' | 'cleared' | 'deleted'
   reason: string
   displacedBy: string | null
   policy: Policy | null
@@ -64,8 +62,7 @@ export type Step =
   | { op: 'put'; key: string; rest: string; meta: Meta; expiresAt: number | null; content: string }
   /** What a cycle has seen of a slot that stays as it is: no new version. */
   | { op: 'touch'; key: string; rest: string; meta: Meta; expiresAt: number | null }
-  /** Without a why it was deleted on request. */
-  | { op: 'remove'; key: string; why: Why | null }
+  | { op: 'remove'; key: string; why: Why }
 
 export interface Applied {
   /** Its step, which gives the version; null when there was nothing to delete. */
@@ -127,13 +124,13 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
     return explain(meta, at, config)
   }
 
-  function remove(key: string, why: Why | null): void {
+  function remove(key: string, why: Why): void {
     slots = slots.filter((slot) => slot.key !== key)
     steps.push({ op: 'remove', key, why })
   }
 
   function requireMatch(ifMatch: IfMatch, old: Held | undefined): void {
-    if (ifMatch === null || (ifMatch === -1 && old)) return
+    if (ifMatch === null || (ifMatch === -1 && old) || (ifMatch === 0 && !old)) return
     if (old && !old.meta) throw slotDamaged(old.key)
     if (old?.step !== undefined) throw new PlannedConflict(old.step)
     if (old && old.version === ifMatch) return
@@ -151,6 +148,7 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
     const meta: Meta = {
       id: old?.meta?.id ?? newId('slt', now),
       pinned: body.pinned ?? false,
+      isPut: true,
       sizeBytes: sizeOf(body),
       createdAt: old?.meta?.createdAt ?? now,
       accessCount: old?.meta?.accessCount ?? 0,
@@ -187,7 +185,9 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
     const losers: ({ key: string } & Why)[] = []
     const free = others.filter(({ meta }) => !meta.pinned)
     const judged = free.map((slot) => ({ ...slot, explain: judge(slot.meta) }))
-    for (const { key: loser, meta, explain: why } of judged.sort(LAST_FIRST[policy])) {
+    const broughtFirst = (one: Ranked, other: Ranked) => Number(isPut(one)) - Number(isPut(other))
+    const lastFirst = LAST_FIRST[policy]
+    for (const { key: loser, meta, explain: why } of judged.sort((a, b) => broughtFirst(a, b) || lastFirst(a, b))) {
       if (over <= 0 && bytes <= 0) break
       const reason = `Displaced by '${key}': ${LAST[policy]} of ${free.length} slots that are not pinned.`
       losers.push({ key: loser, reasonCode: 'outcompeted', reason, displacedBy: key, policy, explain: why })
@@ -209,7 +209,9 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
       return put(write.key, body, old, { source: write.source, keepsExpiry: !('ttlMs' in write.patch) })
     }
     if (!old) return { step: null, evicted: [] }
-    remove(write.key, null)
+    const reason = 'It was deleted on request.'
+    const weighed = old.meta ? judge(old.meta) : { score: 0, parts: [] }
+    remove(write.key, { reasonCode: 'deleted', reason, displacedBy: null, policy: null, explain: weighed })
     return { step: steps.length - 1, evicted: [] }
   }
 
@@ -224,7 +226,8 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
       } catch (error) {
         slots = slotsBefore
         steps.length = stepsBefore
-        throw error
+        // Of its own: what was taken back gets no version.
+        throw error instanceof PlannedConflict && error.step >= stepsBefore ? versionConflict(null) : error
       }
     },
     clear(includePinned) {
@@ -252,6 +255,11 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
 
 type Ranked = Held & { explain: Explanation }
 
+/** Whether somebody wrote it. What cycles brought leaves first. */
+function isPut({ meta }: Held): boolean {
+  return meta?.isPut ?? meta?.record === null
+}
+
 /** Equal activation: the older one goes. */
 const LAST_FIRST: Record<Exclude<Policy, 'reject'>, (one: Ranked, other: Ranked) => number> = {
   activation: (one, other) => one.explain.score - other.explain.score || one.order - other.order,
@@ -277,9 +285,13 @@ export function noSlot(): ApiError {
 /** `current` null: there is none. */
 export function versionConflict(current: number | null): ApiError {
   const state = current === null ? 'does not exist' : `has version ${current}`
-  return new ApiError('VERSION_CONFLICT', `The slot ${state}; If-Match asked for another.`, {
-    details: { currentVersion: current },
-  })
+  return new ApiError(
+    'VERSION_CONFLICT',
+    `The slot ${state}, and not what the condition asks for. Nothing was written.`,
+    {
+      details: { currentVersion: current },
+    },
+  )
 }
 
 /** The slot was written by a request of the same commit: its version is known after that. */

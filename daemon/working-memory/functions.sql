@@ -96,7 +96,7 @@ $$;
 -- Does the steps of a plan, database by database. A database whose document is not of the version that was planned on
 -- is left alone: outcome moved. Else: done (versions and digests, one for each step of it, and the digest of the whole
 -- document), or what enter_database() answered. Steps: put (p_rest, p_meta, p_expires, p_value_mac) and remove (p_why:
--- an eviction; null: deleted), each with the number of its database in p_database. The service's configuration
+-- an eviction; null: none is written), each with the number of its database in p_database. The service's configuration
 -- (p_service) and the database's (p_config, its version) must be those that were planned on, else moved. p_digest: of
 -- the document that was remembered and planned on, null where it was read for this; what was remembered must also fit
 -- by content and by the clock, and its configuration must be intact: else moved. Called by wm_commit, wm_commit_acts

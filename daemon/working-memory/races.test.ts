@@ -30,22 +30,31 @@ after(async () => {
   await daemon?.[Symbol.asyncDispose]()
 })
 
-/** Starts `act` while the head of the database is held, does `meanwhile` once it waits for it, and lets it go on. */
+/**
+ * Starts `act` while the head of the database is held, does `meanwhile` once it waits for it, and lets it go on. Who
+ * waits longer than the daemon lets it is told 503, on a busy machine before it was seen to wait: again.
+ */
 async function against<T>(
   db: string,
   act: () => Promise<T>,
   meanwhile: (holder: Client) => Promise<unknown>,
 ): Promise<T> {
-  const holder = await owner.client()
-  await holder.query({ text: 'begin' })
-  await holder.query({ text: 'select from loci.databases where name = $1 for update', values: [db] })
-  const done = act()
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await eventually(async () => (await daemon.sql(waiting)).length > 0)
-  await meanwhile(holder)
-  await holder.query({ text: 'commit' })
-  holder.release()
-  return done
+  for (;;) {
+    const holder = await owner.client()
+    await holder.query({ text: 'begin' })
+    await holder.query({ text: 'select from loci.databases where name = $1 for update', values: [db] })
+    let isOver = false
+    const done = act().finally(() => {
+      isOver = true
+    })
+    done.catch(() => {})
+    await eventually(async () => isOver || (await daemon.sql(waiting)).length > 0)
+    if (!isOver) await meanwhile(holder)
+    await holder.query({ text: isOver ? 'rollback' : 'commit' })
+    holder.release()
+    if (!isOver) return done
+  }
 }
 
 /** As PUT /v1/working-memory/config does. */

@@ -24,7 +24,7 @@ import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { macsOf } from '../databases/macs.ts'
 import type { Quota } from '../databases/quota.ts'
-import { versionOf } from '../databases/versions.ts'
+import { conditionOf } from '../databases/versions.ts'
 import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed, settledAnswer } from '../idempotency/store.ts'
 import { type ActResult, commitWrites, configOf, type SlotAct, type SlotWritten } from './commits.ts'
@@ -50,7 +50,7 @@ const WRITE_LANES = 2
 const SLOT_BODY_BYTES_MAX = 160 * 1024
 
 /** What every route of working memory has in common. */
-export const SHARED = { tag: 'working memory', subservice: 'working_memory' } as const
+export const SHARED = { tag: 'working memory', subservice: 'working_memory', refusesUnknownNames: true } as const
 
 export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): Route[] {
   const known = createKnownDocuments()
@@ -119,7 +119,7 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
         method: 'GET',
         path: '/v1/working-memory/stats',
         access: access.capability('wm:read'),
-        summary: 'How full the working memory is.',
+        summary: 'Measure how full the working memory is.',
         answers: { 200: slotStatistics },
         errors: ['DATA_DAMAGED'],
       },
@@ -147,7 +147,10 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
         method: 'PUT',
         path: '/v1/working-memory/slots/{key}',
         access: access.capability('wm:write'),
-        summary: 'Write a slot; with If-Match only over that version. Over capacity another one leaves.',
+        summary: 'Write a slot.',
+        details:
+          'With If-Match only over that version, with `If-None-Match: *` only where there is none. Over capacity another one leaves.',
+        conditions: ['if-match', 'if-none-match'],
         params: keyParams,
         body: slotWrite,
         bodyBytesMax: SLOT_BODY_BYTES_MAX,
@@ -156,7 +159,7 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
       },
       async (call) => {
         const { caller, params, body, headers } = call
-        const ifMatch = versionOf(headers['if-match'])
+        const ifMatch = conditionOf(headers)
         await quota.requireRoom(caller.instance, roomOf([{ key: params.key, body }]), pool)
         const write: Write = { op: 'put', key: params.key, body, ifMatch, source: sourceOf(call) }
         return written(await commit(caller, write))
@@ -188,7 +191,9 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
         method: 'PATCH',
         path: '/v1/working-memory/slots/{key}',
         access: access.capability('wm:write', { also: 'wm:read' }),
-        summary: 'Change a slot by a JSON merge patch; with If-Match only that version.',
+        summary: 'Change a slot by a JSON merge patch.',
+        details: 'With If-Match only that version.',
+        conditions: ['if-match'],
         params: keyParams,
         body: slotPatch,
         bodyBytesMax: SLOT_BODY_BYTES_MAX,
@@ -200,7 +205,7 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
       },
       async (call) => {
         const { caller, params, body, headers } = call
-        const ifMatch = versionOf(headers['if-match'])
+        const ifMatch = conditionOf(headers)
         const bytes = 2 * (SLOT_OVERHEAD_BYTES + Buffer.byteLength(JSON.stringify(body)))
         await quota.requireRoom(caller.instance, { records: 0, bytes }, pool)
         const write: Write = { op: 'patch', key: params.key, patch: body, ifMatch, source: sourceOf(call) }
@@ -214,14 +219,16 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
         method: 'DELETE',
         path: '/v1/working-memory/slots/{key}',
         access: access.capability('wm:delete'),
-        summary:
-          'Delete a slot; with If-Match only that version. Each version stays for 30 days from its writing, on the plan free for 7.',
+        summary: 'Delete a slot.',
+        details:
+          'With If-Match only that version. Each version stays for 30 days from its writing, on the plan free for 7.',
+        conditions: ['if-match'],
         params: keyParams,
         answers: { 200: slotDeleted },
         errors: ['NOT_FOUND', 'VERSION_CONFLICT', 'INVALID_STATE', 'DATA_DAMAGED'],
       },
       async ({ caller, params: { key }, headers }) => {
-        const { version } = await commit(caller, { op: 'delete', key, ifMatch: versionOf(headers['if-match']) })
+        const { version } = await commit(caller, { op: 'delete', key, ifMatch: conditionOf(headers) })
         if (version === undefined) throw noSlot()
         return { deleted: true, key, version }
       },
@@ -233,12 +240,12 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
         method: 'POST',
         path: '/v1/working-memory/slots/batch',
         access: access.capability('wm:write', { servedByHandler: true }),
-        summary: 'Several puts and deletes, all or nothing.',
+        summary: 'Put and delete several slots, all or nothing.',
         body: slotBatch,
         answers: { 200: slotBatchResult },
         errors: [
-          ...(['WORKING_MEMORY_FULL', 'QUOTA_EXCEEDED', 'INVALID_STATE', 'OPERATION_NOT_ALLOWED'] as const),
-          ...(['DATA_DAMAGED', ...REPEAT_ERRORS] as const),
+          ...(['VERSION_CONFLICT', 'WORKING_MEMORY_FULL', 'QUOTA_EXCEEDED', 'INVALID_STATE'] as const),
+          ...(['OPERATION_NOT_ALLOWED', 'DATA_DAMAGED', ...REPEAT_ERRORS] as const),
         ],
       },
       async (call) => {
@@ -249,9 +256,10 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
         if (operations.some(({ op }) => op === 'delete')) caller.requireOperation('wm:delete')
         const source = sourceOf(call)
         const writes = operations.map((operation): Write => {
-          if (operation.op === 'delete') return { op: 'delete', key: operation.key, ifMatch: null }
-          const { op, key, ...own } = operation
-          return { op, key, body: own, ifMatch: null, source }
+          const ifMatch = operation.ifVersion ?? null
+          if (operation.op === 'delete') return { op: 'delete', key: operation.key, ifMatch }
+          const { op, key, ifVersion: _, ...own } = operation
+          return { op, key, body: own, ifMatch, source }
         })
         const fill = async (_: unknown, kept: object) => batchAnswer(writes, writtenOfKept(kept as KeptBatch))
         const claim = await claims.claimOf(call)

@@ -29,6 +29,8 @@ interface HeldRecord {
 export interface Meta extends Judged {
   id: string
   pinned: boolean
+  /** Somebody wrote it; of slots that are older than this field, those without a record. */
+  isPut?: boolean
   sizeBytes: number
   createdAt: number
   accessCount: number

@@ -11,7 +11,7 @@ import { instanceGone } from '../access/served.ts'
 import type { ConfigLayers } from '../databases/config/store.ts'
 import { enteringLocks } from '../databases/locks.ts'
 import type { Macs } from '../databases/macs.ts'
-import { type Due, withInstance } from '../databases/store.ts'
+import { type Due, withDatabase } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
 import { claimLocks, claimValues } from '../idempotency/store.ts'
 import type { Document, Resident, Step } from './document.ts'
@@ -245,7 +245,7 @@ export function stepColumns(steps: readonly Step[], macs: Macs): unknown[] {
     textArray(puts.map((put) => put?.rest ?? null)),
     textArray(puts.map((put) => (put ? JSON.stringify(put.meta) : null))),
     puts.map((put) => (put && put.expiresAt !== null ? new Date(put.expiresAt) : null)),
-    textArray(steps.map((step) => (step.op === 'remove' && step.why ? JSON.stringify(step.why) : null))),
+    textArray(steps.map((step) => (step.op === 'remove' ? JSON.stringify(step.why) : null))),
     steps.map((step) => (step.op === 'put' ? macs.value(step.content) : null)),
   ]
 }
@@ -271,7 +271,7 @@ export async function listVersions(
   { instanceId, database, key }: { instanceId: string; database: string; key: string },
   { before, limit }: { before: number | null; limit: number },
 ): Promise<VersionRow[]> {
-  const rows = await withInstance(pool, instanceId, async (sql) => {
+  const rows = await withDatabase(pool, { instanceId, database }, async (sql) => {
     const found = await sql.query<VersionRow>({
       name: 'slot_versions_list',
       text: `select key, case when intact then version else 0 end as version, case when intact then text else '' end as text, intact
@@ -303,6 +303,15 @@ export async function findVersions(
   return rows
 }
 
+/** As findVersions(), in a transaction of its own. */
+export async function readVersions(
+  pool: Pool,
+  place: Due,
+  pairs: { key: string; version: number }[],
+): Promise<VersionRow[]> {
+  return (await withDatabase(pool, place, (sql) => findVersions(sql, place, pairs))) ?? []
+}
+
 export interface EvictionRow {
   seq: number
   key: string
@@ -318,7 +327,7 @@ export async function listEvictions(
   { instanceId, database }: { instanceId: string; database: string },
   { before, limit }: { before: number | null; limit: number },
 ): Promise<EvictionRow[]> {
-  const rows = await withInstance(pool, instanceId, async (sql) => {
+  const rows = await withDatabase(pool, { instanceId, database }, async (sql) => {
     const found = await sql.query<EvictionRow>({
       name: 'evictions_list',
       text: `select e.seq, e.key, e.version, e.at, e.why,

@@ -8,7 +8,7 @@ import { Mind, type Said } from '@loci/daemon/cycles/testing/mind.ts'
 
 export interface Day {
   cadence: number
-  slots: { at: string; key: string; value: string; pinned: boolean }[]
+  slots: { at: string; key: string; value: string; pinned: boolean; isPut?: boolean }[]
   focus: { at: string; text: string }[]
   observations: Observed[]
   moments: Moment[]

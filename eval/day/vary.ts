@@ -41,8 +41,9 @@ export function without(ablation: Ablation, day: Day): { day: Day; config: Parti
   return { day: { ...day, observations }, config: { echo: { weight: 0, share: 0.8 } } }
 }
 
+/** Nor is what somebody put of another kind than what a cycle brought. */
 function unpinned(day: Day): Day {
-  return { ...day, slots: day.slots.map((slot) => ({ ...slot, pinned: false })) }
+  return { ...day, slots: day.slots.map((slot) => ({ ...slot, pinned: false, isPut: false })) }
 }
 
 function exchanger(words: Record<string, string>): (text: string) => string {

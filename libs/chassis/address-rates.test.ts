@@ -79,7 +79,7 @@ test('behind a trusted proxy the rate is that of the client it names', async () 
   assert.equal((await server.ask('GET /openapi.json', client('198.51.100.1'))).status, 429)
 })
 
-// Mutant: NEWCOMERS left out of keyOf(): the flood has a rate of its own for each address.
+// Mutant: NEWCOMERS left out of keyOf() of paces.ts: the flood has a rate of its own for each address.
 test('a flood of addresses shares one rate when there is no room for more, and forgets nobody who is over', () => {
   const clock = { ms: 0 }
   const rates = createAddressRates(() => clock.ms)

@@ -10,7 +10,10 @@ import {
   flatBodyOf,
   isOutcomeUnknown,
   isSchemaGap,
+  underlying,
 } from './api-error.ts'
+import { hasBody } from './body.ts'
+import { dropRest } from './dropped.ts'
 import type { Exchange } from './exchange.ts'
 import { closeBehind } from './last-answer.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -36,21 +39,25 @@ const HTTPS_ALONE = 'max-age=31536000'
 export function refuse(options: AnswerOptions, exchange: Exchange, error: unknown): ApiError {
   const { requestId, matched, hasBegun } = exchange
   const refusal = failureOf(error, matched?.spec ?? {}, hasBegun)
-  exchange.code = refusal.code
-  if (refusal.code === 'OVERLOADED') exchange.reason = refusal.message
-  const facts = { requestId, code: refusal.code, route: exchange.route, error: refusal.cause ?? refusal }
+  const own = underlying(refusal)
+  // What the log says of a refusal is why it was one: a webhook that was shed for the load is no bug.
+  exchange.code = own.code
+  if (own.code === 'OVERLOADED') exchange.reason = own.message
+  const facts = { requestId, code: own.code, route: exchange.route, error: own.cause ?? own }
   if (hasBegun && isOutcomeUnknown(error) && matched?.spec.method !== 'GET')
     options.log.error(facts, `the outcome of a write is unknown; the caller got ${refusal.code}`)
   // 5xx of our own making are bugs or damage; what the load did is in the access line already.
-  else if (refusal.status === 500) options.log.error(facts, 'request failed')
-  else if (refusal.code === 'STORE_UNAVAILABLE')
+  else if (own.status === 500) options.log.error(facts, 'request failed')
+  else if (own.code === 'STORE_UNAVAILABLE')
     options.log.warn(facts, 'what a request needs did not answer; error says what')
-  else if (isSchemaGap(refusal))
+  else if (isSchemaGap(own))
     options.log.error(facts, 'the database refused input that passed the schema of the route: a bug, mend the schema')
   const isFlat = options.flatPaths.has(exchange.route)
   const body = isFlat ? flatBodyOf(refusal) : errorBodyOf(refusal, requestId, options.letterCase)
   const headers = errorHeadersOf(refusal)
-  const challenge = matched?.spec.access.challenge ?? CHALLENGE
+  // Access may have said more exactly where to ask, by the address under which the request came.
+  const told = exchange.addedHeaders?.['www-authenticate'] as string | undefined
+  const challenge = told ?? matched?.spec.access.challenge ?? CHALLENGE
   const all = refusal.status === 401 ? { ...headers, 'www-authenticate': challenge } : headers
   write(options, exchange, refusal.status, body, all)
   return refusal
@@ -84,12 +91,12 @@ export function write(
     Object.assign(head, headers)
     if (addedHeaders?.['set-cookie']) head['set-cookie'] = listOf(addedHeaders['set-cookie'], headers['set-cookie'])
   }
-  const cost = exchange.bill.shown
-  if (cost !== undefined) head['x-loci-cost'] = cost
+  exchange.bill.writeHeaders(head)
   // A body that nobody read would be taken for the next request, or would have to be read to its end first.
   const isUnread = status === 413 || status === 408 || exchange.awaitsContinue || exchange.body?.stream !== undefined
   const isBodyLeft = isUnread && !request.complete
   if (lifecycle.state === 'draining' || exchange.isLast || isBodyLeft) head.connection = 'close'
+  if (!request.complete && hasBody(request)) dropRest(exchange)
   if (head.connection === 'close' || !response.shouldKeepAlive) closeBehind(exchange)
   if (isStream(payload)) {
     delete head['content-length']

@@ -119,8 +119,13 @@ export function failureOf(error: unknown, style: FailureStyle, hasBegun: boolean
   // Payment providers repeat what got a 5xx; the specification knows no other status here.
   return new ApiError('INTERNAL_ERROR', style.failureMessage ?? FAILED, {
     retryAfterMs: refusal.retryAfterMs ?? 1_000,
-    cause: refusal.cause ?? refusal,
+    cause: refusal,
   })
+}
+
+/** Why it was refused, where the caller was told a 500 for it by the rule above. */
+export function underlying(refusal: ApiError): ApiError {
+  return refusal.cause instanceof ApiError ? refusal.cause : refusal
 }
 
 function unknownOutcome(

@@ -2,7 +2,8 @@
 // it was measured to use of this process and of PostgreSQL (libs/meter). The debt is paid before the next is let in.
 //
 //   ahead    what the last requests of this caller to this route cost is taken when the body is there, so that many at
-//            once do not all come in before the first of them is paid for
+//            once do not all come in before the first of them is paid for; of a large body what a byte of such bodies
+//            cost on this route, whoever sent them, and before it is read
 //   settled  between the parts of long work, when the answer is written, and once more when it is out
 //
 // Never: a request refused for what it was charged itself, or charged for what fell on it by chance (a collection of
@@ -19,6 +20,8 @@ const SMALL_UNITS = 3
 /** So many requests of each route are cheaper by so much: the first ones of a process meet the compiler. */
 const COLD_RUNS = 20
 const COLD_US = 20_000
+/** Of a body: from here on its length says what it will cost. */
+export const LARGE_BODY_BYTES = 64 * 1024
 /** Callers whose last cost is remembered, of each route: those of dear requests alone. */
 const CALLERS_MAX = 2_000
 
@@ -27,12 +30,14 @@ export interface RouteCost {
   runs: number
   /** By caller, in units: the mean of the last ones, each half as heavy as the one after it. */
   last: Cache<number> | undefined
+  /** A byte of a large body, in units, whoever sent it: a mean as above. */
+  perByte: number
 }
 
 export function createRouteCosts(): (route: Route) => RouteCost {
   const costs = new Map<Route, RouteCost>()
   return (route) => {
-    const known = costs.get(route) ?? { runs: 0, last: undefined }
+    const known = costs.get(route) ?? { runs: 0, last: undefined, perByte: 0 }
     costs.set(route, known)
     return known
   }
@@ -41,19 +46,21 @@ export function createRouteCosts(): (route: Route) => RouteCost {
 /** A class because there is one per request. */
 export class Bill {
   readonly work = new Work()
-  /** Units of what is not measured. */
-  told = 0
   readonly #access: Access<unknown> | undefined
   readonly #costs: RouteCost | undefined
   readonly #isStream: boolean
+  readonly #name: string
   #caller: unknown = undefined
   #taken = 0
+  #ahead = 0
+  #bodyBytes = 0
   #charged = 0
   #isCold = false
 
   constructor(route: Route | undefined, costsOf: (route: Route) => RouteCost) {
     this.#access = route?.spec.access
     this.#isStream = route?.spec.deadline === 'stream'
+    this.#name = route ? `${route.spec.method} ${route.spec.path}` : ''
     this.#costs = route && this.#access?.charge ? costsOf(route) : undefined
   }
 
@@ -66,19 +73,39 @@ export class Bill {
     this.#costs.runs += 1
     this.#isCold = this.#costs.runs <= COLD_RUNS
     this.work.account = this.#account
+    this.work.share = this.#access?.shareOf?.(caller)
     this.work.payer = this
+    if (this.#isStream) this.#note(this.#taken)
   }
 
   get #isOpen(): boolean {
     return this.#charged > 0
   }
 
-  takeAhead(): void {
-    const last = this.#isOpen ? this.#costs?.last?.find(this.#account) : undefined
-    if (last === undefined) return
-    // Not all that there is: one dear request is no reason to refuse the small ones beside it.
-    const ahead = Math.min(last, this.#access?.aheadMax?.(this.#caller) ?? last) - this.#charged
-    if (ahead > 0) this.#charge(ahead)
+  /** `bodyBytes`: of its body, as far as that is known. */
+  takeAhead(bodyBytes: number): void {
+    if (!this.#isOpen || !this.#costs) return
+    this.#bodyBytes = bodyBytes > LARGE_BODY_BYTES ? bodyBytes : 0
+    const last = this.#costs.last?.find(this.#account) ?? 0
+    const ofBody = this.#bodyBytes * this.#costs.perByte
+    if (last === 0 && ofBody === 0) return
+    const burst = this.#access?.burstOf?.(this.#caller) ?? Number.POSITIVE_INFINITY
+    // Not all that there is: that the last one was dear is no reason to refuse the small ones beside this one.
+    const ahead = Math.max(Math.min(last, burst / 2), Math.min(ofBody, burst)) - this.#charged
+    if (ahead <= 0) return
+    this.#ahead += ahead
+    this.#charge(ahead)
+  }
+
+  /** Access of a call inside of it has taken so much of the same rate, which is part of what was taken ahead. */
+  noteTaken(units: number): void {
+    if (!this.#isOpen) return
+    this.#taken += units
+    this.#charged += units
+    const twice = Math.min(units, this.#ahead)
+    if (twice <= 0) return
+    this.#ahead -= twice
+    this.#charge(-twice)
   }
 
   /** Throws RATE_LIMITED when what the caller's other requests have cost is beyond its burst. */
@@ -104,6 +131,7 @@ export class Bill {
   conclude(isDone: boolean): void {
     if (!this.#isOpen || !this.#costs) return
     this.#settleAll()
+    this.#learnPerByte(isDone)
     if (!isDone || this.#isStream) return
     const { last } = this.#costs
     const known = last?.find(this.#account)
@@ -114,18 +142,29 @@ export class Bill {
     } else if (known !== undefined) last?.drop(this.#account)
   }
 
+  /** Of those that failed the dearer ones alone: bodies that are made to fail early would teach that all are cheap. */
+  #learnPerByte(isDone: boolean): void {
+    if (!this.#costs || this.#bodyBytes === 0) return
+    const { perByte } = this.#costs
+    const own = this.#charged / this.#bodyBytes
+    if (isDone || own > perByte) this.#costs.perByte = perByte === 0 ? own : (perByte + own) / 2
+  }
+
   /** The answer is out. */
   end(): void {
     if (!this.#isOpen) return
     this.#settleAll()
+    if (!this.#isStream) this.#note(this.#charged)
     this.work.hasEnded = true
   }
 
-  /** What it costs so far; undefined where its caller has no rate that counts work. */
-  get shown(): string | undefined {
-    if (!this.#isOpen) return undefined
+  /** What it costs so far, and what is left of the rate; nothing where its caller has no rate that counts work. */
+  writeHeaders(head: Record<string, unknown>): void {
+    if (!this.#isOpen) return
     catchUp()
-    return this.#units.toFixed(1)
+    head['x-loci-cost'] = this.#units.toFixed(1)
+    const left = this.#access?.rateHeadersOf?.(this.#caller)
+    if (left) Object.assign(head, left)
   }
 
   /** Where it goes on, it is settled later. */
@@ -140,7 +179,11 @@ export class Bill {
 
   get #units(): number {
     const measured = (this.work.totalUs - (this.#isCold ? COLD_US : 0)) / UNIT_US
-    return Math.max(this.#taken + this.told, measured >= SMALL_UNITS ? measured : 0)
+    return Math.max(this.#taken, measured >= SMALL_UNITS ? measured : 0)
+  }
+
+  #note(units: number): void {
+    this.#access?.noteCost?.(this.#caller, this.#name, units)
   }
 
   get #account(): string {
@@ -149,6 +192,8 @@ export class Bill {
 
   #charge(units: number): void {
     this.#charged += units
+    // A stream may last for hours: its owner sees what it cost when it did.
+    if (this.#isStream) this.#note(units)
     this.#access?.charge?.(this.#caller, units, true)
   }
 }

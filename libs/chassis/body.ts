@@ -40,18 +40,22 @@ export interface Account {
   end(): void
 }
 
-/** The whole body, at most `bytesMax` of it. */
+/** The whole body, at most `bytesMax` of it. `drop` is told what is dropped of a larger one; false: no more of it. */
 export function readBytes(
   request: IncomingMessage,
   bytesMax: number,
   work?: Work,
+  drop: (bytes: number) => boolean = () => true,
 ): ArrivingBody & { readonly whole: Promise<Buffer> } {
   const { promise: whole, resolve, reject } = Promise.withResolvers<Buffer>()
   let chunks: Buffer[] | undefined = []
+  let isRefused = false
   // What is refused may still arrive, and counts nowhere any more: nothing of it is kept.
+  // What is known to be over the limit is refused for that, whatever ended the wait: nobody mends it by trying again.
   const refuse = (error: ApiError) => {
     chunks = undefined
-    reject(error)
+    isRefused = true
+    reject(body.received > bytesMax ? tooLarge(bytesMax) : error)
   }
   const body = { whole, refuse, received: 0, account: undefined as Account | undefined }
   request.on('data', (chunk: Buffer) => {
@@ -60,7 +64,11 @@ export function readBytes(
     if (chunks && body.received <= bytesMax) {
       chunks.push(chunk)
       body.account?.keep(chunk.length)
-    } else if (body.received > DISCARDED_BYTES_MAX) refuse(tooLarge(bytesMax))
+      return
+    }
+    // From then on dropRest() of dropped.ts counts.
+    if (isRefused) return
+    if (!drop(chunk.length) || body.received > DISCARDED_BYTES_MAX) refuse(tooLarge(bytesMax))
   })
   let isWhole = false
   request.on('end', () => {
@@ -84,6 +92,11 @@ export function readBytes(
 /** 0 where its length is not told. */
 export function declaredBytes({ headers }: IncomingMessage): number {
   return Number(headers['content-length'] ?? 0)
+}
+
+/** Whether any of it is to be expected after the headers. */
+export function hasBody(request: IncomingMessage): boolean {
+  return request.headers['transfer-encoding'] !== undefined || declaredBytes(request) > 0
 }
 
 export function tooLarge(bytesMax: number): ApiError {

@@ -1,8 +1,11 @@
-// What a reader of /docs can paste: a curl line for a route, with the header that it needs and a body that its schema
-// takes.
+// What a reader of /docs can paste: a curl line for a route, with the header that it needs, and with what was sent in
+// its example; without one, with a body that its schema takes.
+
+import { HEADER_VARIABLES } from './shell-names.ts'
 
 export interface SecurityScheme {
   type: string
+  in?: string
   name?: string
   description?: string
 }
@@ -10,6 +13,18 @@ export interface SecurityScheme {
 export interface ExampleDocument {
   schemas: Record<string, unknown>
   schemes: Record<string, SecurityScheme>
+  /** The variable for the address of the program. */
+  address: string
+}
+
+export interface LineOf {
+  method: string
+  path: string
+  schemes: string[]
+  /** A schema. */
+  body?: unknown
+  /** What was sent, where it is known. */
+  sent: { path: Record<string, unknown>; query: Record<string, unknown>; body?: unknown }
 }
 
 interface Schema {
@@ -29,26 +44,49 @@ interface Schema {
   format?: string
 }
 
-/** `x-loci-capability: $CAPABILITY`, as it stands on the wire. */
-export function credentialHeader(name: string, { schemes }: ExampleDocument): string {
+/** `$CAP`, a whole header; or `authorization: Bearer $PARTNER`, where the shell of `npm run dev` has none for it. */
+function credentialText(name: string, { schemes }: ExampleDocument): string {
+  const known = HEADER_VARIABLES[name]
+  if (known) return `$${known}`
   const scheme = schemes[name]
   const variable = `$${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+  if (scheme?.in === 'cookie') return `cookie: ${scheme.name}=${variable}`
   return scheme?.type === 'apiKey' ? `${scheme.name}: ${variable}` : `authorization: Bearer ${variable}`
 }
 
-export function curlLine(
-  { method, path, schemes, body }: { method: string; path: string; schemes: string[]; body?: unknown },
-  document: ExampleDocument,
-): string {
+/** The header alone, as it stands on the wire. */
+export function credentialHeader(name: string, { schemes }: ExampleDocument): string {
+  const scheme = schemes[name]
+  if (scheme?.in === 'cookie') return `cookie ${scheme.name}`
+  return scheme?.type === 'apiKey' ? String(scheme.name) : 'authorization: Bearer'
+}
+
+export function curlLine({ method, path, schemes, body, sent }: LineOf, document: ExampleDocument): string {
   // In double quotes and without braces: curl would read those as a list of addresses.
-  const target = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`)
+  const target = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    sent.path[name] === undefined
+      ? `$${variableOf(path, name)}`
+      : encodeURIComponent(String(sent.path[name])).replaceAll('%3A', ':'),
+  )
+  const query = new URLSearchParams(Object.entries(sent.query) as [string, string][])
+  const data = sent.body ?? (body === undefined ? undefined : exampleOf(body, document))
   return [
-    `curl -s${method === 'GET' ? '' : ` -X ${method}`} "$URL${target}"`,
-    ...schemes.map((name) => `-H "${credentialHeader(name, document)}"`),
-    ...(body === undefined
-      ? []
-      : ["-H 'content-type: application/json'", `-d '${shellText(exampleOf(body, document))}'`]),
+    `curl -s${method === 'GET' ? '' : ` -X ${method}`} "$${document.address}${target}${query.size > 0 ? `?${query}` : ''}"`,
+    ...schemes.map((name) => `-H "${credentialText(name, document)}"`),
+    ...(data === undefined ? [] : ['-H "$J"', `-d '${shellText(data)}'`]),
   ].join(' \\\n  ')
+}
+
+/** `SERVICE_ID` for `/services/{id}`: with the thing in it, so that it is no name that the shell has for another. */
+function variableOf(path: string, name: string): string {
+  const before =
+    path
+      .slice(0, path.indexOf(`/{${name}}`))
+      .split('/')
+      .at(-1) ?? ''
+  const thing = name.includes('_') ? '' : `${before.replace(/ies$/, 'y').replace(/s$/, '')}_`
+  const variable = `${thing}${name}`.replaceAll('-', '_').toUpperCase()
+  return variable === 'TENANT_ID' ? 'TENANT' : variable
 }
 
 function shellText(value: unknown): string {

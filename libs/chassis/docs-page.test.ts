@@ -33,6 +33,8 @@ function page() {
     version: '1',
     description: hostile,
     letterCase: 'camel' as const,
+    tags: { things: hostile },
+    address: 'D',
     securitySchemes: {},
   }
   return docsPage(documentOf(routes, options))
@@ -104,25 +106,34 @@ function described() {
   const securitySchemes = {
     capability: { type: 'apiKey', in: 'header', name: 'x-loci-capability', description: 'One.' },
   }
-  const options = { title: 't', version: '1', description: 'd', letterCase: 'camel' as const, securitySchemes }
+  const tags = { health: 'd', admin: 'd', kv: 'd' }
+  const options = {
+    title: 't',
+    version: '1',
+    description: 'd',
+    letterCase: 'camel' as const,
+    address: 'D',
+    tags,
+    securitySchemes,
+  }
   return docsPage(documentOf(given, options)).html
 }
 
 test('each route names its header and has a line to paste, with a body that its schema takes', () => {
   const html = described()
   assert.ok(html.includes('x-loci-capability, kv:write'))
-  assert.ok(html.includes('<code>x-loci-capability: $CAPABILITY</code>'))
+  assert.ok(html.includes('<code>$CAP</code></th><td><code>x-loci-capability: </code>'))
   const line = [...html.matchAll(/<pre[^>]*>(curl [\s\S]*?)<\/pre>/g)].map(([, one]) => decoded(String(one)))
   assert.deepEqual(
     line.find((one) => one.includes('PUT')),
     [
-      'curl -s -X PUT "$URL/v1/kv/entries/$KEY" \\',
-      '  -H "x-loci-capability: $CAPABILITY" \\',
-      "  -H 'content-type: application/json' \\",
+      'curl -s -X PUT "$D/v1/kv/entries/$ENTRY_KEY" \\',
+      '  -H "$CAP" \\',
+      '  -H "$J" \\',
       `  -d '{"value":"tea","kind":"it’s"}'`,
     ].join('\n'),
   )
-  assert.ok(line.includes('curl -s "$URL/health/live"'))
+  assert.ok(line.includes('curl -s "$D/health/live"'))
 })
 
 test('what everybody needs stands first, probes and administration last; headings in order; links lead to what is shown', () => {
@@ -151,6 +162,38 @@ test('what everybody needs stands first, probes and administration last; heading
   for (const [tag] of html.matchAll(/<pre[^>]*>|<div class="t"[^>]*>/g)) assert.match(tag, /tabindex="0"/)
   assert.ok(html.includes('id="error-UNAUTHENTICATED"'))
   assert.ok(html.includes('Puts <code>one</code>.'))
+})
+
+test('an example is what is pasted and what comes back, and nothing of it becomes markup', () => {
+  const given = route(
+    {
+      ...spec,
+      method: 'PUT',
+      path: '/v1/things/{id}',
+      tag: 'kv',
+      params: z.object({ id: z.string() }),
+      query: z.object({ limit: queryInteger({ min: 1, max: 9, fallback: 3 }) }),
+      body: z.object({ name: z.string() }),
+      errors: ['NOT_FOUND'],
+    },
+    ok,
+  )
+  const options = { title: 't', version: '1', description: 'd', letterCase: 'camel' as const, securitySchemes: {} }
+  const example = {
+    path: { id: 'a:b/c' },
+    query: { limit: '2' },
+    body: { name: "it's" },
+    status: 200,
+    answer: { hostile },
+  }
+  const examples = { 'PUT /v1/things/{id}': example }
+  const { html } = docsPage(documentOf([given], { ...options, address: 'D', tags: { kv: 'd' }, examples }))
+  const [line, answer] = [...html.matchAll(/<pre[^>]*>([\s\S]*?)<\/pre>/g)].map(([, one]) => decoded(String(one)))
+  assert.match(String(line), /^curl -s -X PUT "\$D\/v1\/things\/a:b%2Fc\?limit=2"/)
+  assert.ok(line?.endsWith(`-d '{"name":"it'\\''s"}'`), line)
+  assert.deepEqual(JSON.parse(String(answer)), { hostile })
+  assert.doesNotMatch(html, /<script/)
+  assert.match(html, /<details><summary>Errors: 400, .*404/)
 })
 
 function decoded(html: string): string {

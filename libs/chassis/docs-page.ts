@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { ERRORS, type ErrorCode } from '@loci/contract/errors.ts'
 import { credentialHeader, curlLine, type ExampleDocument, type SecurityScheme } from './docs-example.ts'
 import type { Policy } from './pages.ts'
+import { HEADER_VARIABLES, SHELL, type ShellName } from './shell-names.ts'
 
 interface Parameter {
   name: string
@@ -13,18 +14,25 @@ interface Parameter {
   required: boolean
   description?: string
   schema: unknown
+  example?: unknown
+}
+
+interface Content {
+  schema?: unknown
+  example?: unknown
 }
 
 interface Operation {
   summary?: string
+  description?: string
   tags?: string[]
   security?: Record<string, unknown>[]
   'x-loci-access'?: string
   'x-loci-operation'?: string
   'x-loci-second-operation'?: string
   parameters?: Parameter[]
-  requestBody?: { required: boolean; content: Record<string, { schema?: unknown }> }
-  responses?: Record<string, { description: string; content?: Record<string, { schema?: unknown }> }>
+  requestBody?: { required: boolean; content: Record<string, Content> }
+  responses?: Record<string, { description: string; content?: Record<string, Content> }>
 }
 
 interface Entry {
@@ -58,7 +66,7 @@ export function docsPage(document: Record<string, unknown>): { html: string; pol
     schemas: Record<string, unknown>
     securitySchemes?: Record<string, SecurityScheme>
   }
-  const known: ExampleDocument = { schemas, schemes }
+  const known: ExampleDocument = { schemas, schemes, address: String(document['x-loci-address']) }
   const parts = [...byTag.map(([tag]) => tag), 'errors', 'schemas']
   const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${text(title)}</title><style>${STYLE}</style></head><body>
 <main><h1>${text(title)} <small>${text(version)}</small></h1><p>${prose(description)}</p>
@@ -114,8 +122,16 @@ function callingHtml(entries: Entry[], known: ExampleDocument): string {
         `<tr><th scope="row"><code>${text(credentialHeader(name, known))}</code></th><td>${prose(description)}</td></tr>`,
     )
   if (rows.length === 0) return ''
-  return `<h2 id="calling">calling</h2><p>The curl lines below are for a shell with <code>URL</code> set to the address of this server, and with the
-credential and the names in capitals set to yours.</p><div class="t" tabindex="0" role="group" aria-label="Credentials"><table><tbody>${rows.join('')}</tbody></table></div>`
+  const names = [
+    known.address as ShellName,
+    'J' as const,
+    ...[...asked].flatMap((name) => HEADER_VARIABLES[name] ?? []),
+  ]
+  const set = [...new Set(names)].map(
+    (name) => `<tr><th scope="row"><code>$${name}</code></th><td>${prose(SHELL[name])}</td></tr>`,
+  )
+  return `<h2 id="calling">calling</h2><p>The curl lines below are for a shell with these variables, which <code>npm run dev</code> sets too, and with the other names in capitals set to yours.</p>
+${table('Variables', set)}<p>Credentials go into these headers.</p>${table('Credentials', rows)}`
 }
 
 function schemesOf({ security = [] }: Operation): string[] {
@@ -125,21 +141,50 @@ function schemesOf({ security = [] }: Operation): string[] {
 function operationHtml({ path, method, operation }: Entry, known: ExampleDocument): string {
   const { parameters = [], requestBody, responses = {} } = operation
   const schemes = schemesOf(operation)
-  const body = requestBody?.content['application/json']?.schema
-  const line = curlLine({ method, path, schemes, ...(body === undefined ? {} : { body }) }, known)
-  const answers = Object.entries(responses).map(
+  const { schema: body, example } = requestBody?.content['application/json'] ?? {}
+  const sentIn = (place: string) =>
+    Object.fromEntries(
+      parameters.filter((one) => one.in === place && one.example !== undefined).map((one) => [one.name, one.example]),
+    )
+  const sent = { path: sentIn('path'), query: sentIn('query'), ...(example === undefined ? {} : { body: example }) }
+  const line = curlLine({ method, path, schemes, sent, ...(body === undefined ? {} : { body }) }, known)
+  const [answers, errors] = [false, true].map((isError) =>
+    Object.entries(responses).filter(([status]) => isError === !(Number(status) < 400)),
+  ) as [[string, Answered][], [string, Answered][]]
+  const rows = answers.map(
     ([status, { description, content }]) =>
-      `<tr><th scope="row">${text(status)}</th><td>${prose(description)}${Number(status) < 400 ? schemaHtml(content?.['application/json']?.schema) : ''}</td></tr>`,
+      `<tr><th scope="row">${text(status)}</th><td>${prose(description)}${schemaHtml(content?.['application/json']?.schema)}</td></tr>`,
   )
   return `<details><summary><h3><span class="r"><span><span class="m">${method}</span> <code>${text(path)}</code></span> <span>${text(accessText(operation, known))}</span></span></h3><p class="s">${prose(operation.summary ?? '')}</p></summary>
-${block(line, `curl line for ${method} ${path}`)}
+${operation.description ? `<p>${prose(operation.description)}</p>` : ''}${block(line, `curl line for ${method} ${path}`)}${answers.map(answerHtml).join('')}
 ${parameters.length > 0 ? `<h4>Parameters</h4>${table('Parameters', parameters.map(parameterHtml))}` : ''}${body === undefined ? '' : `<h4>Body${requestBody?.required ? '' : ' (may be left out)'}</h4>${schemaHtml(body)}`}
-<h4>Answers</h4>${table('Answers', answers)}</details>`
+${rows.length > 0 ? `<h4>Answers</h4>${table('Answers', rows)}` : ''}${errors.length > 0 ? errorsOf(errors) : ''}</details>`
+}
+
+type Answered = NonNullable<Operation['responses']>[string]
+
+/** The answer of the example, where there is one. */
+function answerHtml([status, { content = {} }]: [string, Answered]): string {
+  const example = Object.values(content).find((one) => one.example !== undefined)?.example
+  if (example === undefined) return ''
+  return block(
+    typeof example === 'string' ? example : JSON.stringify(example, null, 2),
+    `Answer ${status} of the example`,
+  )
+}
+
+/** Folded: most readers want to know what they get, and there are more errors than answers. */
+function errorsOf(errors: [string, Answered][]): string {
+  const rows = errors.map(
+    ([status, { description }]) => `<tr><th scope="row">${text(status)}</th><td>${prose(description)}</td></tr>`,
+  )
+  const statuses = errors.map(([status]) => text(status)).join(', ')
+  return `<details><summary>Errors: ${statuses}</summary>${table('Errors', rows)}</details>`
 }
 
 /** Who may call, in the words of the wire: the header, and what the credential must carry. */
 function accessText(operation: Operation, known: ExampleDocument): string {
-  const headers = schemesOf(operation).map((name) => credentialHeader(name, known).replace(/(: Bearer)?:? \$.*$/, '$1'))
+  const headers = schemesOf(operation).map((name) => credentialHeader(name, known))
   if (headers.length === 0) return 'open to everybody'
   const needs = operation['x-loci-operation']
   if (needs === undefined) return headers.join(' and ')

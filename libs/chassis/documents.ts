@@ -1,11 +1,20 @@
 // The routes of a program, described for its OpenAPI document.
 
 import type { ErrorCode } from '@loci/contract/errors.ts'
-import { type DocumentOptions, openapiDocument, type RouteDescription } from '@loci/contract/openapi.ts'
+import { type DocumentOptions, type Example, openapiDocument, type RouteDescription } from '@loci/contract/openapi.ts'
 import type { Route } from './route.ts'
 
-export function documentOf(routes: Route[], options: Omit<DocumentOptions, 'routes'>): Record<string, unknown> {
-  return openapiDocument({ ...options, routes: routes.map(describe) })
+/** `examples`: by method and path, as in `PUT /v1/kv/entries/{key}`. */
+export function documentOf(
+  routes: Route[],
+  { examples = {}, ...options }: Omit<DocumentOptions, 'routes'> & { examples?: Record<string, Example> },
+): Record<string, unknown> {
+  const described = routes.map((one) => {
+    const description = describe(one)
+    const example = examples[`${description.method} ${description.path}`]
+    return example ? { ...description, example } : description
+  })
+  return openapiDocument({ ...options, routes: described })
 }
 
 /** What any request to any route may be told, whatever it asks for. */
@@ -31,6 +40,7 @@ function describe({ spec }: Route): RouteDescription {
     // OpenAPI has no word for a tail.
     path: spec.path.replace('...}', '}'),
     summary: spec.summary,
+    ...(spec.details === undefined ? {} : { details: spec.details }),
     tag: spec.tag,
     access: {
       class: spec.access.class,
@@ -46,6 +56,7 @@ function describe({ spec }: Route): RouteDescription {
       ? { body: { schema: spec.documentedBody ?? spec.body, required: !spec.bodyOptional && !spec.bodyDefault } }
       : {}),
     answers: spec.answers,
+    ...(spec.conditions ? { conditions: spec.conditions } : {}),
     errors: [...errors],
     ...(spec.requestHeaders ? { requestHeaders: spec.requestHeaders } : {}),
     ...(spec.answerHeaders ? { answerHeaders: spec.answerHeaders } : {}),

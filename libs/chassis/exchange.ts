@@ -81,6 +81,8 @@ export interface Exchange extends AnswerHeaders {
   hadTurn: boolean
   /** Calls it when this is answered: at once where it is. Of the next request on the connection. */
   whenClosed(next: () => void): void
+  /** So many bytes of its body were dropped: how long to wait before more is read; undefined: it is cut. */
+  drop(bytes: number): number | undefined
   abort(reason: Error): void
   destroy(): void
 }
@@ -99,6 +101,7 @@ export interface ExchangeContext {
   refusalLines: RefusalLines
   trustedProxies: AddressSet
   costsOf: (route: Route) => RouteCost
+  dropped: { drop(sender: string, bytes: number): number | undefined }
 }
 
 // Kept on the socket itself: a map from sockets cost a second listener and a look-up for every request.
@@ -256,6 +259,11 @@ class OpenExchange implements Exchange {
     this.unreadBytes += bytes
     this.answeredAt = performance.now()
     this.#context.unread.add(this, bytes)
+  }
+
+  drop(bytes: number): number | undefined {
+    const isKnown = this.caller !== undefined && this.share !== undefined
+    return this.#context.dropped.drop(isKnown ? (this.share as string) : this.network, bytes)
   }
 
   whenClosed(next: () => void): void {

@@ -20,6 +20,13 @@ const loose = z
       .optional(),
   })
   .refine(() => true)
+const told = z.object({
+  content: z.string(),
+  limit: z.int().optional(),
+  contextId: z.string().optional(),
+  key: z.string().optional(),
+  runId: z.string().optional(),
+})
 const routes = [
   route({ ...spec, method: 'POST', path: '/closed', body: closed }, ({ body }) => body ?? null),
   route({ ...spec, method: 'POST', path: '/defaulted', body: closed.default({}) }, ({ body }) => body ?? null),
@@ -27,6 +34,19 @@ const routes = [
   route(
     { ...spec, method: 'POST', path: '/newer', body: loose, ignoresUnknownNames: true },
     ({ body }) => body ?? null,
+  ),
+  route({ ...spec, method: 'POST', path: '/refusing', body: loose, refusesUnknownNames: true }, ({ body }) => body),
+  route({ ...spec, method: 'POST', path: '/told', body: told, refusesUnknownNames: true }, ({ body }) => body),
+  route({ ...spec, method: 'GET', path: '/nothing', refusesUnknownNames: true }, () => ({})),
+  route(
+    {
+      ...spec,
+      method: 'POST',
+      path: '/cleared',
+      query: z.object({ dryRun: z.string().optional() }),
+      refusesUnknownNames: true,
+    },
+    ({ query }) => ({ done: query.dryRun !== 'true' }),
   ),
   route(
     {
@@ -85,6 +105,65 @@ test('another body refuses only what looks like a name of its own, at every dept
   const verbatim = { value: { ttl_ms: 1, vlaue: 1 }, config: { ttl_ms: 1 } }
   assert.deepEqual((await server.ask('POST /loose', { body: verbatim })).json(), verbatim)
   assert.deepEqual((await server.ask('POST /newer', { body: { value: 1, ttl_ms: 1 } })).json(), { value: 1 })
+})
+
+// Mutants: `found.isStrict ||` gone (colour, user_id are dropped); the look for a mend gone (user_id; `k` is `key`);
+// missingOf() gives nothing (`colour` without content).
+test('where unknown names are refused each is named, with its mend, and with what is missing beside it', async () => {
+  await using server = await testHttpServer(routes)
+  const apart = 'loci keeps people apart by database: send `x-loci-database: <name>`'
+  for (const [body, said] of [
+    [{ content: 'x', colour: 1 }, '`colour`; known are content, limit, contextId, key, runId.'],
+    [{ content: 'x', user_id: 1 }, `\`user_id\`; ${apart}.`],
+    [{ content: 'x', session_id: 1 }, `\`session_id\`; ${apart}; a conversation is a contextId.`],
+    [{ content: 'x', run_id: 1 }, '`run_id`; did you mean `runId`?'],
+    [{ content: 'x', k: 1 }, '`k`; did you mean `limit`?'],
+    [{ content: 'x', top_k: 1 }, '`top_k`; did you mean `limit`?'],
+    [{ text: 'x' }, '`text`; did you mean `content`?'],
+    [{ colour: 'x' }, '`colour`; known are content, limit, contextId, key, runId. And `content` is required.'],
+    [{ user_id: 'x' }, `\`user_id\`; ${apart}. And \`content\` is required.`],
+  ] as const) {
+    const { status, error } = await server.ask('POST /told', { body })
+    assert.deepEqual([status, error.code], [400, 'VALIDATION_ERROR'])
+    assert.equal(error.message, `The request was refused: unknown field ${said}`)
+  }
+  assert.equal((await server.ask('POST /told', { body: { content: 'x' } })).status, 200)
+  for (const more of [{ colour: 1 }, { inner: { colour: 1 } }, { list: [{ op: 'put', colour: 1 }] }])
+    assert.equal((await server.ask('POST /refusing', { body: { value: 1, ...more } })).status, 400)
+  const open = { value: { colour: 1 }, config: { user_id: 1 } }
+  assert.deepEqual((await server.ask('POST /refusing', { body: open })).json(), open)
+  for (const path of ['/told?colour=1', '/refusing?user=ada'])
+    assert.equal((await server.ask(`POST ${path}`, { body: { value: 1, content: 'x' } })).status, 400, path)
+  const { error } = await server.ask('GET /nothing?user=ada')
+  assert.equal(error.message, `The request was refused: unknown query parameter \`user\`; ${apart}.`)
+  assert.equal((await server.ask('GET /nothing')).status, 200)
+})
+
+// Found from outside: a clear with {"dryRun":true} in its body cleared. Mutant: `spec.refusesUnknownNames &&
+// hasBody(request)` of server.ts as false.
+test('where unknown names are refused, a body that nobody reads is refused too, and an empty one is none', async () => {
+  await using server = await testHttpServer(routes)
+  const apart = 'loci keeps people apart by database: send `x-loci-database: <name>`.'
+  const noBody = 'POST /cleared takes no body'
+  for (const [body, said] of [
+    [{ dryRun: true }, `${noBody}: send \`dryRun\` in the query, nothing was done.`],
+    [{ colour: 1 }, 'The request was refused: unknown field `colour`; there are none here.'],
+    [{ user_id: 1 }, `The request was refused: unknown field \`user_id\`; ${apart}`],
+    ...['[]', 'null', '"dryRun"', 'dryRun=true', '{'].map((text) => [
+      text,
+      `${noBody}: leave it out, nothing was done.`,
+    ]),
+  ] as [unknown, string][])
+    for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      const { status, error } = await server.ask('POST /cleared', { body: text, headers: { 'content-type': type } })
+      assert.deepEqual([status, error.code, error.message], [400, 'VALIDATION_ERROR', said], text)
+    }
+  for (const body of [undefined, '', '{}', ' { } '])
+    assert.deepEqual((await server.ask('POST /cleared', body === undefined ? {} : { body })).json(), { done: true })
+  assert.deepEqual((await server.ask('POST /cleared?dryRun=true', { body: {} })).json(), { done: false })
+  assert.equal((await server.ask('GET /nothing', { body: '{}' })).status, 200)
+  assert.equal((await server.ask('GET /nothing', { body: { limit: 1 } })).status, 400)
 })
 
 test('a misspelt query parameter is 400, another unknown one is ignored', async () => {

@@ -9,7 +9,7 @@ import { parseJson } from './json.ts'
 import type { Log } from './log.ts'
 import './problems.ts'
 import { parseQuery } from './query-string.ts'
-import type { Call, Route } from './route.ts'
+import { type Call, CONDITIONS, type Route } from './route.ts'
 
 type Spec = Route['spec']
 type Headers = Record<string, string | string[] | undefined>
@@ -20,11 +20,43 @@ export function readBody(
   headers: Headers,
   { bytes, stream }: { bytes: Buffer | undefined; stream: AsyncIterable<Buffer> | undefined },
 ): unknown {
-  if (!spec.body) return undefined
+  if (!spec.body) {
+    if (bytes && bytes.length > 0) requireNothing(spec, bytes)
+    return undefined
+  }
   if (spec.bodyStream) return stream
   if (spec.bodyRaw) return bytes ?? Buffer.alloc(0)
   if ((!bytes || bytes.length === 0) && (spec.bodyOptional || spec.bodyDefault)) return spec.bodyDefault
   return readJson(headers, bytes)
+}
+
+/**
+ * A body that nobody would read says something all the same: a `dryRun` in it that is dropped would be done in earnest.
+ * Whatever its type is said to be, because it would be dropped whatever that is.
+ */
+function requireNothing({ method, path, query }: Spec, bytes: Buffer): void {
+  const none = `${method} ${path} takes no body`
+  let sent: unknown
+  try {
+    sent = parseJson(bytes)
+  } catch {
+    throw refusal(`${none}: leave it out, nothing was done.`, 'body', 'is not taken here')
+  }
+  const asked = query instanceof z.ZodObject ? Object.keys(query.shape) : []
+  const misplaced = asked.find((name) => typeof sent === 'object' && sent !== null && Object.hasOwn(sent, name))
+  if (misplaced !== undefined)
+    throw refusal(
+      `${none}: send \`${misplaced}\` in the query, nothing was done.`,
+      `body.${misplaced}`,
+      'belongs into the query',
+    )
+  requireKnownNames(NOTHING, sent, 'body', true)
+  if (!NOTHING.safeParse(sent).success)
+    throw refusal(`${none}: leave it out, nothing was done.`, 'body', 'is not taken here')
+}
+
+function refusal(message: string, field: string, problem: string): ApiError {
+  return new ApiError('VALIDATION_ERROR', message, { details: [{ field, problem }] })
 }
 
 /** The body as JSON, or why it is none. Exported for handlers of `bodyRaw` that must do something else first. */
@@ -54,14 +86,30 @@ interface Input {
   body: unknown
 }
 
+/** Refuses a condition that the route would not look at. */
+export function requireConditions({ access, conditions = [], method, path }: Spec, headers: Headers): void {
+  if (!access.refusesConditions) return
+  for (const name of CONDITIONS)
+    if (headers[name] !== undefined && !conditions.includes(name))
+      throw refusal(
+        `${method} ${path} does not honour the precondition ${name}: leave it out, nothing was done.`,
+        `header.${name}`,
+        'is not honoured here',
+      )
+}
+
 export function inputOf(spec: Spec, params: unknown, url: string, body: unknown): Input {
   const parse = spec.ignoresUnknownNames ? parseBySchema : parseInput
+  const isStrict = spec.refusesUnknownNames ?? false
+  const query = spec.query ?? (isStrict ? NOTHING : undefined)
   return {
     params: spec.params && parseBySchema(spec.params, params, 'path'),
-    query: spec.query && parse(spec.query, parseQuery(queryOf(url)), 'query'),
-    body: spec.body && (spec.bodyRaw || spec.bodyStream ? body : parse(spec.body, body, 'body')),
+    query: query && parse(query, parseQuery(queryOf(url)), 'query', isStrict),
+    body: spec.body && (spec.bodyRaw || spec.bodyStream ? body : parse(spec.body, body, 'body', isStrict)),
   }
 }
+
+const NOTHING = z.object({})
 
 function queryOf(url: string): string {
   const at = url.indexOf('?')
@@ -69,8 +117,13 @@ function queryOf(url: string): string {
 }
 
 /** Exported for the handlers that must do something else first. */
-export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown, place: string): z.infer<Schema> {
-  requireKnownNames(schema, value, place)
+export function parseInput<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  place: string,
+  isStrict = false,
+): z.infer<Schema> {
+  requireKnownNames(schema, value, place, isStrict)
   return parseBySchema(schema, value, place)
 }
 
@@ -133,12 +186,12 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
     return this.#exchange
   }
 
-  get goOn(): (units?: number) => void {
-    return (units = 0) => {
-      const { bill } = this.#exchange
-      bill.told += units
-      bill.goOn()
-    }
+  get goOn(): () => void {
+    return () => this.#exchange.bill.goOn()
+  }
+
+  get noteTaken(): (units: number) => void {
+    return (units) => this.#exchange.bill.noteTaken(units)
   }
 
   /** A getter, so that a handler may take it out of the call like everything else. */

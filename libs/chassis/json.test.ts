@@ -44,6 +44,18 @@ test('brackets inside strings are no levels, whatever is escaped there', () => {
   assert.deepEqual(parse('["\\\\", "[[["]'), ['\\', '[[['])
 })
 
+// Mutants of endOfString(): `% 2 === 0` turned round; a quote that is escaped taken for the end.
+test('where a string ends is found behind any text and any number of backslashes', () => {
+  for (let length = 0; length < 80; length += 1)
+    for (let backslashes = 0; backslashes < 6; backslashes += 1) {
+      const value = [`${'a'.repeat(length)}${'\\'.repeat(backslashes)}"${'['.repeat(40)}`, '\\'.repeat(length), []]
+      assert.deepEqual(parse(JSON.stringify(value)), value)
+    }
+  // A quote that is taken for escaped would hide what comes behind it.
+  for (const text of ['a', '\\'.repeat(40), `${'b'.repeat(40)}\\`])
+    refuses(Buffer.from(`[${JSON.stringify(text)},${nested(32)}]`), /deeper than 32/)
+})
+
 test('keys that reach into prototypes are refused at any depth, escaped ones too', () => {
   for (const text of ['{"__proto__":1}', '{"a":[{"__proto__":{}}]}', '{"constructor":1}', '{"\\u005f_proto__":1}'])
     refuses(Buffer.from(text), /may not be called/)

@@ -44,13 +44,9 @@ function parsed(text: string): unknown {
 function requireModest(text: string): void {
   let depth = 0
   let members = 0
-  let inString = false
   for (let i = 0; i < text.length; i += 1) {
     const c = text.charCodeAt(i)
-    if (inString) {
-      if (c === 92 /* \ */) i += 1
-      else if (c === 34 /* " */) inString = false
-    } else if (c === 34) inString = true
+    if (c === 34 /* " */) i = endOfString(text, i + 1)
     else if (c === 44 /* , */) members += 1
     else if (c === 123 /* { */ || c === 91 /* [ */) {
       depth += 1
@@ -60,6 +56,30 @@ function requireModest(text: string): void {
   }
   if (members > MEMBERS_MAX)
     throw new ApiError('PAYLOAD_TOO_LARGE', `The body has more than ${MEMBERS_MAX} members and elements.`)
+}
+
+/** Of a string so many characters are looked at one by one, and again behind each quote in it that is escaped. */
+const NEAR = 32
+
+/**
+ * Where the string ends whose text begins at `from`. To look at each character of a megabyte of text took 9 ms, five
+ * times as long as to parse it; to look for the next quote takes a tenth of one.
+ */
+function endOfString(text: string, from: number): number {
+  for (let i = from; i < text.length; ) {
+    for (const near = i + NEAR; i < near; i += 1) {
+      const c = text.charCodeAt(i)
+      if (c === 92 /* \ */) i += 1
+      else if (c === 34) return i
+    }
+    const quote = text.indexOf('"', i)
+    if (quote < 0) break
+    let first = quote
+    while (first > i && text.charCodeAt(first - 1) === 92) first -= 1
+    if ((quote - first) % 2 === 0) return quote
+    i = quote + 1
+  }
+  return text.length
 }
 
 function requireSafe(value: unknown): void {

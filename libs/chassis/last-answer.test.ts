@@ -8,6 +8,7 @@ import { connect as connectTls } from 'node:tls'
 import { z } from 'zod'
 import { ApiError } from './api-error.ts'
 import { streamedBody } from './body-stream.ts'
+import { createDropped } from './dropped.ts'
 import { open } from './probes.ts'
 import { type Access, route } from './route.ts'
 import { selfSigned } from './testing/certificate.ts'
@@ -22,6 +23,9 @@ const refused = {
   },
 } as Access<never>
 const MEGABYTE = 1024 * 1024
+/** These bodies are of one address, and larger than it may have dropped in a moment. */
+const atOnce = { atOnce: 1_000 * MEGABYTE, perSecond: MEGABYTE }
+const dropped = createDropped({ ofOne: atOnce, ofAll: atOnce })
 let acts = 0
 let finish = () => {}
 const bodyStream = { bytesMax: 64 * MEGABYTE, bytesPerSecondMin: 1, withinMs: 60_000 }
@@ -73,7 +77,7 @@ async function dripUntil(socket: Socket, closed: Promise<unknown>): Promise<void
 // tick (a handler that reads its body as a stream).
 for (const tls of [undefined, selfSigned()])
   test(`who is refused${tls ? ' by TLS' : ''} may send its body to the end, and the connection is closed then`, async () => {
-    await using server = await testHttpServer(routes, { tls, bodiesMs: { normal: 600_000 } })
+    await using server = await testHttpServer(routes, { tls, dropped, bodiesMs: { normal: 600_000 } })
     for (const [line, expected, ...headers] of [
       ['POST /refused', 401, 'connection: close'],
       ['PUT /taken', 405, 'connection: close'],

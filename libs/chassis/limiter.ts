@@ -21,6 +21,7 @@
 // has room for. So do those who are over their rate (server.ts): 900 connections of one
 // caller were told so 1,100 to 1,900 times a second, and others waited for half of a core (measured).
 
+import { createLines, createShare } from '@loci/meter/share.ts'
 import { ApiError } from './api-error.ts'
 
 export interface Limiter {
@@ -59,6 +60,9 @@ const STRANGERS = 'strangers:'
 export function strangersAt(network: string): string {
   return STRANGERS + network
 }
+/** The lines for a slot. */
+const QUEUE = 'queue'
+const RETURNING = 'returning'
 /** Of all slots: what one instance or organization may hold. */
 const SHARE = 4
 /** Of a share: what all suspects may hold. Each asks the database, which has fewer connections than there are slots. */
@@ -72,90 +76,39 @@ const PACE_MS = 20
 /** With the longest wait for a slot it stays well below the 3.5 s within which everything is answered. */
 const REFUSAL_MS_MAX = 2_500
 
-interface Waiter {
-  since: number
-  caller: string | undefined
-  resolve(): void
-  reject(error: ApiError): void
-}
-
 export function createLimiter(options: LimiterOptions): Limiter {
   const { runningMax, queueMax, queueMs } = options
   const shareMax = Math.max(1, Math.floor(runningMax / SHARE))
   const suspectsMax = Math.max(1, Math.floor(shareMax / SUSPECTS_SHARE))
   const crowdMax = Math.ceil(queueMax / SHARE)
   const lanes = new Map<string, Limiter>()
-  const held = new Map<string, number>()
-  const returning: Waiter[] = []
-  const queue: Waiter[] = []
-  const crowds = new Map<string, Waiter[]>()
+  const isFewSlots = (caller: string) => caller === SUSPECTS || caller.startsWith(STRANGERS)
+  const shareOf = (caller: string) => (isFewSlots(caller) ? suspectsMax : shareMax)
+  const bounds = { waitMs: queueMs, refusal: overloaded }
+  const share = createShare({ ...bounds, each: shareOf })
+  const lines = createLines(bounds)
   const pacer = createPacer()
   let running = 0
   let resumed = 0
-  let isTimed = false
-
-  const heldBy = (caller: string) => held.get(caller) ?? 0
-  const hold = (caller: string) => void held.set(caller, heldBy(caller) + 1)
-  const isFewSlots = (caller: string) => caller === SUSPECTS || caller.startsWith(STRANGERS)
-  const shareOf = (caller: string) => (isFewSlots(caller) ? suspectsMax : shareMax)
-  const hasShare = (caller: string) => heldBy(caller) >= shareOf(caller)
-
-  // One timer for all and not one per waiter. What was moved into a crowd may stand behind younger ones, so those are
-  // looked through.
-  function expire(): void {
-    isTimed = false
-    const until = performance.now() - queueMs
-    for (const line of [returning, queue]) while (line[0] && line[0].since <= until) line.shift()?.reject(overloaded())
-    for (const [caller, crowd] of crowds) {
-      for (const waiter of crowd) if (waiter.since <= until) waiter.reject(overloaded())
-      const left = crowd.filter(({ since }) => since > until)
-      if (left.length > 0) crowds.set(caller, left)
-      else crowds.delete(caller)
-    }
-    const oldest = [returning[0], queue[0], ...[...crowds.values()].map(([first]) => first)].flatMap(
-      (waiter) => waiter?.since ?? [],
-    )
-    if (oldest.length > 0) expireIn(Math.max(1, Math.min(...oldest) - until))
-  }
-
-  function expireIn(ms: number): void {
-    isTimed = true
-    setTimeout(expire, ms).unref()
-  }
-
-  function wait(line: Waiter[], caller: string | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      line.push({ since: performance.now(), caller, resolve, reject })
-      if (!isTimed) expireIn(queueMs)
-    })
-  }
-
-  function crowdOf(caller: string): Waiter[] {
-    const crowd = crowds.get(caller) ?? []
-    crowds.set(caller, crowd)
-    return crowd
-  }
 
   function waitInCrowd(caller: string): Promise<void> {
-    const crowd = crowdOf(caller)
-    return crowd.length >= crowdMax ? pacer.refuse(overloaded()) : wait(crowd, caller)
+    return share.waitingOf(caller) >= crowdMax ? pacer.refuse(overloaded()) : share.wait(caller)
   }
 
   /** Hands a free slot to whoever is next and may have it. */
   function pass(): void {
     for (;;) {
-      const next = returning.shift() ?? queue.shift()
+      const next = lines.next(RETURNING) ?? lines.next(QUEUE)
       if (!next) {
         running -= 1
         return
       }
-      if (next.caller !== undefined) {
-        if (hasShare(next.caller)) {
-          crowdOf(next.caller).push(next)
-          continue
-        }
-        hold(next.caller)
+      const { account } = next
+      if (account !== undefined && !share.hasRoom(account)) {
+        share.push(account, next)
+        continue
       }
+      if (account !== undefined) share.hold(account)
       next.resolve()
       return
     }
@@ -163,21 +116,22 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
   const limiter: Limiter = {
     acquire(caller) {
-      if (caller !== undefined && hasShare(caller)) return waitInCrowd(caller)
+      if (caller !== undefined && !share.hasRoom(caller)) return waitInCrowd(caller)
       if (running < runningMax) {
         running += 1
-        if (caller !== undefined) hold(caller)
+        if (caller !== undefined) share.hold(caller)
         return undefined
       }
+      const queue = lines.of(QUEUE)
       // As many in the queue as may hold a slot: the others of them would stand where somebody else could.
-      const isCrowded = caller !== undefined && queue.filter((one) => one.caller === caller).length >= shareOf(caller)
+      const isCrowded =
+        caller !== undefined && queue.filter(({ account }) => account === caller).length >= shareOf(caller)
       if (isCrowded) return waitInCrowd(caller)
-      return queue.length >= queueMax ? pacer.refuse(overloaded()) : wait(queue, caller)
+      return queue.length >= queueMax ? pacer.refuse(overloaded()) : lines.wait(QUEUE, caller)
     },
     assign(caller) {
-      const count = heldBy(caller)
-      if (count < shareMax) {
-        held.set(caller, count + 1)
+      if (share.hasRoom(caller)) {
+        share.hold(caller)
         return undefined
       }
       const waiting = waitInCrowd(caller)
@@ -186,26 +140,15 @@ export function createLimiter(options: LimiterOptions): Limiter {
     },
     resume(caller) {
       resumed += 1
-      if (caller !== undefined && hasShare(caller)) return waitInCrowd(caller)
-      if (running >= runningMax) return wait(returning, caller)
+      if (caller !== undefined && !share.hasRoom(caller)) return waitInCrowd(caller)
+      if (running >= runningMax) return lines.wait(RETURNING, caller)
       running += 1
-      if (caller !== undefined) hold(caller)
+      if (caller !== undefined) share.hold(caller)
       return undefined
     },
     release(caller) {
-      if (caller !== undefined) {
-        const crowd = crowds.get(caller)
-        const own = crowd?.shift()
-        if (crowd?.length === 0) crowds.delete(caller)
-        if (own) {
-          own.resolve()
-          return
-        }
-        const count = heldBy(caller)
-        if (count > 1) held.set(caller, count - 1)
-        else held.delete(caller)
-      }
-      pass()
+      // The slot goes with the place: to the next of its own, or to whoever is next.
+      if (caller === undefined || !share.leave(caller)) pass()
     },
     refuse: pacer.refuse,
     lane(name) {
@@ -221,7 +164,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       return resumed
     },
     get waiting() {
-      return [...crowds.values()].reduce((sum, crowd) => sum + crowd.length, returning.length + queue.length)
+      return share.waiting + lines.size
     },
   }
   return limiter

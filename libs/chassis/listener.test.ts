@@ -243,6 +243,16 @@ test('a body has the time of its route to arrive, then it is 408, and so has one
   await eventually(() => server.limiter.running === 0)
 })
 
+// Mutant: reject(error) in refuse() of body.ts.
+test('a body that is over the limit is told that, even when it never came to its end', async () => {
+  const small = bodied.map((one) => ({ ...one, spec: { ...one.spec, bodyBytesMax: 10 } }))
+  await using server = await testHttpServer(small, { bodiesMs: { normal: 300 } })
+  const { status, error } = refusalIn(
+    await sendBytes(server.url, `${head('POST /body', 'content-length: 100000')}{"a":"${'a'.repeat(50)}`),
+  )
+  assert.deepEqual([status, error.code], [413, 'PAYLOAD_TOO_LARGE'])
+})
+
 test('every 401 names a way to authenticate', async () => {
   const access = { ...closed(false), challenge: 'Capability realm="loci"' }
   await using server = await testHttpServer([

@@ -61,6 +61,12 @@ export function createListener(options: ListenerOptions): Server {
   return server
 }
 
+/** No documented way leads to it, and child_process takes no server as a stream of a child. */
+export function descriptorOf(server: Server): number | undefined {
+  const { _handle: handle } = server as unknown as { _handle: { fd?: number } | null }
+  return handle?.fd !== undefined && handle.fd >= 0 ? handle.fd : undefined
+}
+
 function refuse(error: NodeJS.ErrnoException, socket: Socket, { letterCase, onRefused }: ListenerOptions): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()

@@ -194,7 +194,7 @@ function errorFields(error: unknown): object {
 /** Anything that looks like a credential, wherever it stands. */
 const SECRETS = [
   /eyJ[\w-]{8,}(\.[\w-]*){1,4}(~eyJ[\w.~-]*)*/g,
-  /loci_(sk|ptr|adm|sh)_[\w-]+/g,
+  /loci_(sk|ptr|adm|sh|ocd|ort)_[\w-]+/g,
   /whsec_[\w+/=-]+/g,
   /\b(bearer|basic)\s+[\w.~+/=-]{6,}/gi,
   /((?:postgres(?:ql)?|https?|rediss?):\/\/[^\s:/@"\\]*:)[^\s@"\\]+@/gi,

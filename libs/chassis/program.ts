@@ -114,7 +114,7 @@ function commandHelp<Table extends SettingsTable>(
     .filter((one) => isNeeded(settings[one] as Setting<unknown>, one, command))
     .map((one) => settings[one] as Setting<unknown>)
   const usage = command.usage ?? [name]
-  return [
+  return asStarted([
     `loci ${program} ${version}`,
     '',
     `${command.summary}`,
@@ -126,7 +126,13 @@ function commandHelp<Table extends SettingsTable>(
       : `It needs ${needed.map(({ env }) => env).join(', ')}; NAME_FILE reads the value from a file.`,
     `node ${program}/main.ts --help lists every command and setting.`,
     '',
-  ].join('\n')
+  ])
+}
+
+/** An installed package has no TypeScript: there the programs are the commands `loci-management` and `loci-daemon`. */
+function asStarted(lines: string[]): string {
+  const text = lines.join('\n')
+  return import.meta.url.endsWith('.ts') ? text : text.replaceAll(/node (daemon|management)\/main\.ts/g, 'loci-$1')
 }
 
 function isNeeded<Table extends SettingsTable>(
@@ -145,7 +151,7 @@ function helpText<Table extends SettingsTable>({
   settings,
 }: ProgramOptions<Table>): string {
   const wide = Math.max(...Object.keys(commands).map((name) => name.length))
-  return [
+  return asStarted([
     `loci ${program} ${version}`,
     '',
     `usage: node ${program}/main.ts [command] [options]`,
@@ -163,7 +169,7 @@ function helpText<Table extends SettingsTable>({
       `      ${setting.doc}${fallbackText(setting)}`,
     ]),
     '',
-  ].join('\n')
+  ])
 }
 
 function fallbackText({ fallback }: Setting<unknown>): string {

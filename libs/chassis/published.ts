@@ -14,7 +14,7 @@ export function publish(make: () => Reply): Published {
   let known: { plain: Reply; small: Reply } | undefined
   return (headers) => {
     known ??= formsOf(make())
-    const form = acceptsGzip(String(headers['accept-encoding'] ?? '')) ? known.small : known.plain
+    const form = accepts(headers, 'gzip') ? known.small : known.plain
     const {
       etag,
       vary,
@@ -39,15 +39,16 @@ function formsOf({ status, body, headers }: Reply) {
 }
 
 /** Of the codings that the client lists with a weight above 0; `*` stands for those that it does not list. */
-function acceptsGzip(accepted: string): boolean {
+export function accepts(headers: Record<string, string | string[] | undefined>, coding: 'br' | 'gzip'): boolean {
+  const accepted = String(headers['accept-encoding'] ?? '')
   const weights = new Map(
     accepted.split(',').map((part) => {
-      const [coding = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+      const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
       const weight = parameters.find((text) => text.startsWith('q='))?.slice(2)
-      return [coding, weight === undefined ? 1 : Number(weight)] as const
+      return [name, weight === undefined ? 1 : Number(weight)] as const
     }),
   )
-  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
+  return (weights.get(coding) ?? weights.get('*') ?? 0) > 0
 }
 
 /** The tag of the other form does not count: a 304 would name bytes that the client lacks. Weak (RFC 9110, 13.1.2). */

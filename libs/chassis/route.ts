@@ -32,6 +32,10 @@ export interface AnswerHeaders {
 /** By name in lower case; a list is the header repeated. */
 export type HeaderValues = Readonly<Record<string, string | string[]>>
 
+/** By which a request says on what its work depends (RFC 9110, 13.1). */
+export const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range'] as const
+export type Condition = (typeof CONDITIONS)[number]
+
 /** One access class, as the program's access/ folder defines it. */
 export interface Access<Caller> {
   readonly class: string
@@ -59,8 +63,12 @@ export interface Access<Caller> {
   charge?(caller: Caller, units: number, isDone: boolean, own?: number): void
   /** Who is charged, for who remembers what its requests cost. */
   accountOf?(caller: Caller): string
-  /** How much of what its last requests cost may be taken of it before the next one is done. */
-  aheadMax?(caller: Caller): number
+  /** What it can save: a large body is taken ahead up to it, and what its last requests cost up to half of it. */
+  burstOf?(caller: Caller): number
+  /** What is left of its rate, for the headers of the answer. */
+  rateHeadersOf?(caller: Caller): HeaderValues
+  /** What its requests of a route were charged, for whoever tells it. */
+  noteCost?(caller: Caller, route: string, units: number): void
   /** What access takes when it lets a request in, where that is more than 1. */
   readonly cost?: number
   /**
@@ -74,6 +82,8 @@ export interface Access<Caller> {
    * requests of one address also have few slots. Undefined or 0: nothing, as of the probes of a load balancer.
    */
   readonly units?: number
+  /** A condition that the route does not honour is refused: whoever sent it would take it as kept. */
+  readonly refusesConditions?: boolean
   /** What its refusals look like, for the documents. */
   readonly errors: ErrorCode[]
   authorize(arrival: Arrival): Caller | Promise<Caller>
@@ -129,9 +139,11 @@ export interface Call<Caller, Params, Query, Body> {
   readonly answer: AnswerHeaders
   /**
    * Between the parts of long work: charges what was used since, and throws RATE_LIMITED when the caller is in debt
-   * (this very request counts too). What was done stays done. `units`: of what is not measured, at least so many.
+   * (this very request counts too). What was done stays done.
    */
-  goOn(units?: number): void
+  goOn(): void
+  /** Access of a route that it calls inside of the process has taken so much of the caller's rate. */
+  noteTaken(units: number): void
   /**
    * A handler that is about to wait, and not to work, makes room: a hundred waiting polls must not look like a hundred
    * at work.
@@ -166,7 +178,10 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
    */
   path: string
   access: Access<Caller>
+  /** One plain sentence that says what the caller does: `Write an entry.` */
   summary: string
+  /** What else a reader of the documents must know, in whole sentences. */
+  details?: string
   /** Feature that it belongs to: the tag in the documents. */
   tag: string
   deadline?: DeadlineClass
@@ -192,6 +207,13 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   bodyStream?: StreamLimits
   /** Unknown names are ignored even if they look like known ones: programs call it that may be newer than this one. */
   ignoresUnknownNames?: boolean
+  /**
+   * Every unknown name of the query and of the body, at any depth, is refused: where dropping one would mix what the
+   * caller wanted apart. The refusal says what to do instead (foreign-names.ts of the contract).
+   */
+  refusesUnknownNames?: boolean
+  /** The conditions in headers that it honours, where the access class refuses those that nobody looks at. */
+  conditions?: readonly Condition[]
   /** The body may be left out; the schema then sees undefined. */
   bodyOptional?: boolean
   /** The body may be left out; the schema then sees this. */

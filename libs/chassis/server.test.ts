@@ -248,6 +248,9 @@ test('a route whose senders repeat on 500 alone never says 503 of itself, in its
   }
   await flat('POST /hook')
   await flat('POST /unknown')
+  // For whoever is on call it is what it was: the store, and no bug of a handler.
+  const line = await server.logged(({ message, route }) => message === 'request' && route === '/hook')
+  assert.equal(line.code, 'STORE_UNAVAILABLE')
   server.lifecycle.beginDrain('SIGTERM', { graceMs: 0, deadlineMs: 1_000 })
   await flat('POST /hook')
 })

@@ -12,22 +12,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { newId } from '@loci/contract/ids.ts'
 import { enter, workFor } from '@loci/meter/meter.ts'
-import { ADDRESS_UNIT_BYTES, ADDRESS_UNIT_US, type AddressRates, BY_CHANCE_US } from './address-rates.ts'
+import { type AddressRates, chargeStranger } from './address-rates.ts'
 import { type AddressSet, networkOf } from './addresses.ts'
 import { admit, type SubserviceGate, takeSlot } from './admission.ts'
 import { NO_HEADERS, refuse, write } from './answer.ts'
 import { type ApiError, DeadlinePassed, failureOf } from './api-error.ts'
 import { noRoute, pathOf, requireArrival } from './arrival.ts'
-import { createRouteCosts } from './bill.ts'
-import { type ArrivingBody, createArrivals, declaredBytes, readBytes, tooLarge, tooSlow } from './body.ts'
+import { createRouteCosts, LARGE_BODY_BYTES } from './bill.ts'
+import { type ArrivingBody, createArrivals, declaredBytes, hasBody, readBytes, tooLarge, tooSlow } from './body.ts'
 import { openBodyStream, requireStreamable } from './body-stream.ts'
+import { createDropped, type Dropped, keepsPace } from './dropped.ts'
 import { type Exchange, type ExchangeContext, openExchange } from './exchange.ts'
 import { refuseInTurn, startInTurn } from './in-turn.ts'
-import { HandlerCall, inputOf, readBody, requireFits } from './input.ts'
+import { HandlerCall, inputOf, readBody, requireConditions, requireFits } from './input.ts'
 import { isPassedOver } from './last-answer.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Limiter } from './limiter.ts'
-import { createListener } from './listener.ts'
+import { createListener, descriptorOf } from './listener.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { createRefusalLines } from './refusal-lines.ts'
@@ -55,12 +56,16 @@ export interface ServerOptions {
   bodiesMs?: Partial<Record<DeadlineClass, number>>
   /** Of this listener; one address holds a tenth of them. */
   connectionsMax?: number
+  /** What is dropped of bodies that nobody reads. */
+  dropped?: Dropped
   /** Holds every answer against its schema and fails the request otherwise: tests and development, never production. */
   verifyAnswers?: boolean
 }
 
 export interface HttpServer {
   listen(address: { host: string; port: number }): Promise<{ host: string; port: number; url: string }>
+  /** Of what listens: a child that inherits it keeps the port for as long as it lives. None on Windows. */
+  descriptor(): number | undefined
   /** Stops accepting, waits for what runs until the deadline, then cuts it. Resolves with how many were cut. */
   close(deadlineMs: number): Promise<number>
   inFlight(): number
@@ -110,6 +115,7 @@ export async function createServer(given: ServerOptions): Promise<HttpServer> {
     refusalLines: createRefusalLines(),
     trustedProxies: options.trustedProxies,
     costsOf: createRouteCosts(),
+    dropped: options.dropped ?? createDropped(),
   }
   const router = createRouter(options.routes)
   const server = createListener({
@@ -137,6 +143,7 @@ export async function createServer(given: ServerOptions): Promise<HttpServer> {
         })
       })
     },
+    descriptor: () => descriptorOf(server),
     async close(deadlineMs) {
       const deadlineAt = performance.now() + deadlineMs
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
@@ -211,14 +218,15 @@ function begin(serving: Serving, exchange: Exchange, found: Match | Mismatch): v
 function serve({ options, context }: Serving, exchange: Exchange, match: Match): void {
   enter(exchange.work)
   const { spec } = match.route
-  if (!spec.body) {
+  const { request, response } = exchange
+  if (!spec.body && !(spec.refusesUnknownNames && hasBody(request))) {
     run(options, exchange, match, undefined)
     return
   }
-  const { request, response } = exchange
   const bytesMax = spec.bodyBytesMax ?? BODY_BYTES_MAX
   if (spec.bodyStream) requireStreamable(request, spec.bodyStream)
   else if (exchange.awaitsContinue && declaredBytes(request) > bytesMax) throw tooLarge(bytesMax)
+  else requirePaid(exchange, Math.min(declaredBytes(request), bytesMax))
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false
     response.writeContinue()
@@ -230,7 +238,7 @@ function serve({ options, context }: Serving, exchange: Exchange, match: Match):
     run(options, exchange, match, undefined)
     return
   }
-  const body = readBytes(request, bytesMax, exchange.work)
+  const body = readBytes(request, bytesMax, exchange.work, (bytes) => keepsPace(exchange, bytes))
   exchange.body = body
   // What came with the headers is read by then, and keeps its slot. (Microtasks and ticks run between the two:
   // measured.)
@@ -249,6 +257,13 @@ function serve({ options, context }: Serving, exchange: Exchange, match: Match):
       })
     })
     .catch((error) => fail(options, exchange, error))
+}
+
+/** Who has no room for what a large body will cost is told before it is read. */
+function requirePaid({ bill }: Exchange, declared: number): void {
+  if (declared <= LARGE_BODY_BYTES) return
+  bill.requireRoom()
+  bill.takeAhead(declared)
 }
 
 /**
@@ -285,7 +300,8 @@ function run(options: ReadyOptions, exchange: Exchange, { route, params }: Match
     // It may have waited for its body while others of its caller were at work: of many at once the first is done, and
     // the next ones find its debt.
     bill.requireRoom()
-    bill.takeAhead()
+    bill.takeAhead(exchange.bodyBytes)
+    requireConditions(route.spec, request.headers)
     const body = readBody(route.spec, request.headers, { bytes, stream })
     if (exchange.bodyBytes > LARGE_BYTES) bill.settle()
     const input = inputOf(route.spec, params, request.url as string, body)
@@ -330,24 +346,11 @@ function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {
   conclude(options, exchange, failureOf(error, matched?.spec ?? {}, hasBegun))
 }
 
-/** Nobody is known who could pay: the address does. What a load balancer asks for is nobody's. */
-function isStrangers({ matched, caller }: Exchange): boolean {
-  if (!matched) return true
-  const { units, schemes } = matched.spec.access
-  return units ? true : schemes.length > 0 && caller === undefined
-}
-
-/** Beyond what was taken from the address when it came. */
-function unitsOfAddress({ unreadBytes, work }: Exchange): number {
-  const measured = (work.totalUs - BY_CHANCE_US) / ADDRESS_UNIT_US
-  return Math.max(0, measured, Math.floor(unreadBytes / ADDRESS_UNIT_BYTES))
-}
-
 /** The work of a request has ended, whether or not its answer is out. */
 function conclude(options: ReadyOptions, exchange: Exchange, failure: ApiError | undefined): void {
   // Of a request that failed too: else the dearest would be one that is made to fail.
   exchange.bill.conclude(failure === undefined)
-  if (isStrangers(exchange)) options.addressRates?.charge(exchange.network, unitsOfAddress(exchange))
+  if (options.addressRates) chargeStranger(options.addressRates, exchange)
   if (exchange.subservice !== undefined) {
     const counted = failure && failure.status >= 500 ? { code: failure.code, requestId: exchange.requestId } : undefined
     options.subservices?.leave(exchange.subservice, counted)

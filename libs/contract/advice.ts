@@ -2,7 +2,8 @@
 // resources"); the same request of a capability is camelCase.
 
 import { z } from 'zod'
-import { timestamp } from './wire.ts'
+import { TOOL_OUTCOMES } from './projections.ts'
+import { moment, timestamp } from './wire.ts'
 
 const name = z.string().min(1).max(256)
 const text = z.string().min(1).max(8_192)
@@ -93,6 +94,59 @@ export const adviceRequest = z
   })
   .meta({ id: 'AdviceRequest' })
 export type AdviceRequest = z.infer<typeof adviceRequest>
+
+/** Outcomes in one array. */
+export const OUTCOMES_MAX = 100
+
+export const outcomeWrite = z
+  .object({
+    taskClass: name,
+    taskIntent: text.optional(),
+    scope: scope.optional(),
+    runId: name.optional(),
+    sourceEventId: name.optional().meta({
+      description:
+        'The key of a repeat, for each holder of its own; left out, each request is an outcome of its own. The same again is answered with the first one’s id.',
+    }),
+    occurredAt: moment.optional(),
+    evidenceRefs: z.array(ref).max(64).optional(),
+    tools: z
+      .array(
+        z.object({
+          toolId: name,
+          outcome: z.enum(TOOL_OUTCOMES),
+          latencyMs: amount.optional(),
+          costUsd: amount.optional(),
+          errorCode: name.optional(),
+        }),
+      )
+      .min(1)
+      .max(64)
+      .meta({ description: 'One outcome for each tool: of several the last one counts.' }),
+  })
+  .meta({ id: 'OutcomeWrite' })
+export type OutcomeWrite = z.infer<typeof outcomeWrite>
+
+/** One or several: the handler parses each, so that a refusal names it and the field. */
+export const outcomeBody = z.unknown()
+
+/** What the documents show of it. */
+export const outcomeReport = z
+  .union([outcomeWrite, z.array(outcomeWrite).min(1).max(OUTCOMES_MAX)])
+  .meta({ id: 'OutcomeReport', description: 'One, or an array that is applied as a whole or not at all.' })
+
+const outcomeResult = z
+  .object({
+    accepted: z.literal(true),
+    projectionId: z.string(),
+    duplicate: z.boolean(),
+    appliedSeq: z.int().meta({ description: 'Its place in the order of the database.' }),
+  })
+  .meta({ id: 'OutcomeResult' })
+
+export const outcomeResults = z
+  .union([outcomeResult, z.array(outcomeResult)])
+  .meta({ id: 'OutcomeResults', description: 'In the order of the outcomes.' })
 
 const share = z.number().min(0).max(1)
 const count = z.int().min(0)

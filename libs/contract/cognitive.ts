@@ -1,7 +1,7 @@
 // Cognitive cycles: the specification's "Cognitive resources", each extended by what we add to it.
 
 import { z } from 'zod'
-import { configInForce, configUpdateResult, configWarnings } from './configuration.ts'
+import { configInForce, configSettings, configUpdateResult, configWarnings } from './configuration.ts'
 import { observation } from './memory.ts'
 import { anyObject, idOf, moment, queryInteger, timestamp } from './wire.ts'
 import { explanation } from './working-memory.ts'
@@ -62,6 +62,29 @@ const counts = z.object({
   rejected: z.int(),
 })
 
+const decision = z
+  .object({
+    seq: z.int(),
+    action: z.string(),
+    subject: z.object({ kind: z.string(), key: z.string().nullable(), version: z.int().nullable() }),
+    reasonCode: z.string(),
+    reason: z.string(),
+    score: z.number(),
+    parts: explanation.shape.parts,
+    displacedBy: z.string().optional(),
+    evidenceRefs: z.array(z.string()),
+    rule: z.string(),
+    recoverableUntil: timestamp.nullable(),
+  })
+  .meta({ id: 'CycleDecision' })
+
+const threshold = z
+  .object({
+    best: z.number().meta({ description: 'The highest score of what competed, without stickiness and pinned slots.' }),
+    bar: z.number().meta({ description: 'What a candidate had to reach.' }),
+  })
+  .meta({ id: 'CycleThreshold' })
+
 const workingMemory = z.object({ slotCount: z.int(), digest: z.string() })
 
 export const cycle = specifiedCycle
@@ -78,6 +101,14 @@ export const cycle = specifiedCycle
     durationMs: z.int(),
     phases: z.array(phase),
     decisions: counts,
+    threshold: threshold.nullable().meta({
+      description: 'Null without a focus, without a relative threshold, and of cycles that ran before it was kept.',
+    }),
+    ledger: z
+      .array(decision)
+      .optional()
+      .meta({ description: 'Of a dry run: every decision with its reason. Those of a cycle are at decisionsUrl.' }),
+    summary: z.string().meta({ description: 'Which slots came and which left, and why, by their keys, in words.' }),
     broadcast: z.array(z.object({ kind: z.enum(['slot', 'record']), ref: z.string(), score: z.number() })),
     decisionsUrl: z.string(),
     workingMemory: z.object({ before: workingMemory, after: workingMemory }),
@@ -146,21 +177,7 @@ export const cycleDecisionsQuery = z.object({
 
 export const cycleDecisions = z
   .object({
-    decisions: z.array(
-      z.object({
-        seq: z.int(),
-        action: z.string(),
-        subject: z.object({ kind: z.string(), key: z.string().nullable(), version: z.int().nullable() }),
-        reasonCode: z.string(),
-        reason: z.string(),
-        score: z.number(),
-        parts: explanation.shape.parts,
-        displacedBy: z.string().optional(),
-        evidenceRefs: z.array(z.string()),
-        rule: z.string(),
-        recoverableUntil: timestamp.nullable(),
-      }),
-    ),
+    decisions: z.array(decision),
     nextCursor: z.string().nullable(),
   })
   .meta({ id: 'CycleDecisions', description: 'In their order. Kept for 30 days, on the plan free for 7.' })
@@ -185,6 +202,7 @@ export const cognitiveHealth = z
 
 export const cognitiveConfig = anyObject.meta({ id: 'CognitiveConfig' })
 export const cognitiveConfigInForce = configInForce.meta({ id: 'CognitiveConfigInForce' })
+export const cognitiveSettings = configSettings.meta({ id: 'CognitiveSettings' })
 
 export const cognitiveConfigUpdate = configUpdateResult
   .extend({

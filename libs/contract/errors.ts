@@ -127,9 +127,17 @@ const table = {
   DEPENDENCY_DISABLED: { status: 409, retryable: false, meaning: 'A sub-service that this one needs is disabled.' },
   SUBSERVICE_REQUIRED: { status: 409, retryable: false, meaning: 'The sub-service cannot be disabled.' },
 
-  VERSION_CONFLICT: { status: 412, retryable: false, meaning: 'The version in `If-Match` is not the current one.' },
+  VERSION_CONFLICT: {
+    status: 412,
+    retryable: false,
+    meaning: 'What is there has another version than the condition asked for, or is there and must not be.',
+  },
   PAYLOAD_TOO_LARGE: { status: 413, retryable: false, meaning: 'The body, or a value in it, is over its limit.' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, retryable: false, meaning: 'The body is not JSON in UTF-8.' },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    retryable: false,
+    meaning: 'The body is not JSON in UTF-8, or not a form where one is asked for.',
+  },
   SERVICE_MOVED: {
     status: 421,
     retryable: false,
@@ -161,7 +169,7 @@ const table = {
     status: 429,
     retryable: true,
     meaning:
-      'Too many requests; `Retry-After` says when to come back. On the data plane a request costs 1, and beyond that what it was measured to use: 1.5 ms of processor time are one unit, `x-loci-cost` says how many it was. Smaller pages, shorter texts and fewer records in a batch cost less.',
+      'Too many requests; `Retry-After` says when to come back. On the data plane a request costs 1, and beyond that what it was measured to use: 1.5 ms of processor time are one unit, `x-loci-cost` says how many it was, `RateLimit` what is left, and `GET /api/v1/services/{id}/usage` what cost most. Smaller pages, shorter texts and fewer records in a batch cost less.',
   },
   HEADERS_TOO_LARGE: { status: 431, retryable: false, meaning: 'The headers are over their limit.' },
 

@@ -21,6 +21,8 @@ export const ID_TYPES = {
   ptr: 'partner credential',
   inv: 'invitation',
   rev: 'revocation',
+  oac: 'OAuth client',
+  oag: 'OAuth grant',
 } as const
 
 export type IdType = keyof typeof ID_TYPES

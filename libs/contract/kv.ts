@@ -44,24 +44,34 @@ const damaged = z.array(
 )
 
 export const entryList = z
-  .object({ entries: z.array(entry), nextCursor: z.string().nullable(), damaged: damaged.optional() })
+  .object({
+    entries: z.array(entry.partial({ value: true })).meta({ description: 'With `keysOnly` without their values.' }),
+    nextCursor: z.string().nullable(),
+    damaged: damaged.optional(),
+  })
   .meta({ id: 'EntryList' })
 
 export const entryListQuery = z.object({
   prefix: z.string().max(KEY_BYTES_MAX).optional(),
   cursor: z.string().min(1).max(1_000).optional(),
   limit: queryInteger({ min: 1, max: 1_000, fallback: 100 }),
+  order: z.enum(['asc', 'desc']).default('asc'),
+  keysOnly: z.enum(['true', 'false']).default('false'),
 })
 
 export const entryDeleted = z
   .object({ deleted: z.literal(true), key: z.string(), version: z.int() })
   .meta({ id: 'EntryDeleted' })
 
+const ifVersion = z.int().min(0).optional().meta({
+  description: 'The version that must be the present one; 0: it must not exist. Else nothing of the batch is done.',
+})
+
 /** `body`: what a put has besides its key, of an entry or a slot. */
 export function batchOf<Body extends z.core.$ZodLooseShape>(body: Body) {
   const operation = z.discriminatedUnion('op', [
-    z.object({ op: z.literal('put'), key, ...body }),
-    z.object({ op: z.literal('delete'), key }),
+    z.object({ op: z.literal('put'), key, ifVersion, ...body }),
+    z.object({ op: z.literal('delete'), key, ifVersion }),
   ])
   return z.object({ operations: z.array(operation).max(100) })
 }

@@ -80,10 +80,23 @@ const redacted = z.object({ id: idOf('mem'), redacted: z.literal(true) }).meta({
 export const recordStored = z.union([record, redacted]).meta({ id: 'RecordStored' })
 export const recordBatchResult = z.object({ records: z.array(recordStored) }).meta({ id: 'RecordBatchResult' })
 
+/** With one of the filters: of the memories that hold now. */
 export const recordListQuery = z.object({
+  tag: label.optional(),
+  kind: label.optional(),
+  actor: label.optional(),
+  contextId: label.optional(),
+  key: key.optional(),
+  since: moment.optional().meta({ description: 'What happened then or later; where that is not known, was stored.' }),
+  until: moment.optional().meta({ description: 'What happened then or before, likewise.' }),
+  order: z
+    .enum(['asc', 'desc'])
+    .default('desc')
+    .meta({ description: 'By when they were stored: oldest or newest first.' }),
   cursor: z.string().min(1).max(100).optional(),
   limit: queryInteger({ min: 1, max: 200, fallback: 50 }),
 })
+export type RecordListQuery = z.infer<typeof recordListQuery>
 
 const damaged = z.array(
   z.object({ ref: z.string().nullable(), reason: z.enum(['digest_mismatch', 'page_unreadable']) }),
@@ -91,7 +104,25 @@ const damaged = z.array(
 
 export const recordList = z
   .object({ records: z.array(record), nextCursor: z.string().nullable(), damaged: damaged.optional() })
-  .meta({ id: 'RecordList', description: 'Newest first.' })
+  .meta({ id: 'RecordList', description: 'Newest first, or as `order` says.' })
+
+const RECORDS_READ_MAX = 100
+
+export const recordRead = z
+  .object({ ids: z.array(idOf('mem')).min(1).max(RECORDS_READ_MAX) })
+  .meta({ id: 'RecordRead' })
+
+export const recordsRead = z
+  .object({
+    records: z.array(record).meta({ description: 'In the order of the ids.' }),
+    missing: z.array(z.string()).meta({ description: 'Ids that are not in this database, or no longer.' }),
+    left: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Ids that were not read, because the answer is a megabyte: ask for them next.' }),
+    damaged: damaged.optional(),
+  })
+  .meta({ id: 'RecordsRead' })
 
 export const recordDeleted = z
   .object({
@@ -140,10 +171,22 @@ export const recallRequest = z
     kinds: narrowed.optional(),
     tags: narrowed.optional().meta({ description: 'Those that have all of them.' }),
     actors: narrowed.optional(),
+    contextIds: narrowed.optional(),
+    keys: z.array(key).min(1).max(64).optional(),
+    metadata: anyObject
+      .refine((members) => Object.keys(members).length <= 16, 'at most 16 members')
+      .optional()
+      .meta({ description: 'Those whose metadata has each of these members, with an equal value; at most 16.' }),
+    since: moment.optional().meta({ description: 'What happened then or later; where that is not known, was stored.' }),
+    until: moment.optional().meta({ description: 'What happened then or before, likewise.' }),
     asOf: moment.optional().meta({
       description: 'What was valid then, of the 1,000 best candidates; also the moment that ages are counted to.',
     }),
     tokenBudget: z.int().min(1).max(1_000_000).optional(),
+    cursor: z.string().min(1).max(65_536).optional().meta({
+      description:
+        '`nextCursor` of the page before, with the same question; `limit`, `tokenBudget` and `explain` may differ.',
+    }),
     explain: z.boolean().default(false),
   })
   .meta({ id: 'RecallRequest' })
@@ -154,6 +197,7 @@ export const recallResult = z
     results: z.array(
       z.object({
         id: idOf('mem'),
+        key: z.string().nullable(),
         content: z.string(),
         kind: z.string(),
         relevance: relevance.meta({
@@ -166,6 +210,7 @@ export const recallResult = z
         tags: z.array(z.string()),
         contextId: z.string().nullable(),
         actor: z.string().nullable(),
+        metadata: anyObject.nullable(),
         source,
         createdAt: timestamp,
         occurredAt: timestamp.nullable(),
@@ -189,9 +234,11 @@ export const recallResult = z
       .max(3)
       .optional()
       .meta({ description: 'Where it abstained: the most relevant memories, with `explain` their content and parts.' }),
-    total: z
-      .int()
-      .meta({ description: 'Results before limit and tokenBudget, of the 200 best candidates; with asOf of 1,000.' }),
+    nextCursor: z.string().nullable().meta({ description: 'Null at the end.' }),
+    total: z.int().meta({
+      description:
+        'Results of all pages, before limit and tokenBudget, of the 200 best candidates; with asOf of 1,000.',
+    }),
     incomplete: z.boolean().meta({
       description:
         'With asOf: records that were valid then may be missing, behind candidates that were not, or behind the 4,096 ' +

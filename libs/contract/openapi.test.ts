@@ -25,7 +25,16 @@ const base = { summary: 's', tag: 't', access: { class: 'open', schemes: [] }, a
 
 function documentOf(routes: Partial<RouteDescription>[], letterCase: 'camel' | 'snake' = 'camel') {
   const full = routes.map((route) => ({ ...base, method: 'GET', path: '/x', ...route }))
-  const options = { title: 't', version: '1', description: 'd', letterCase, securitySchemes: {}, routes: full }
+  const options = {
+    title: 't',
+    version: '1',
+    description: 'd',
+    letterCase,
+    address: 'A',
+    tags: { t: 'd' },
+    securitySchemes: {},
+    routes: full,
+  }
   const document = openapiDocument(options) as Json & {
     paths: Record<string, Record<string, Operation>>
     components: { schemas: Record<string, Json> }
@@ -80,13 +89,13 @@ test('a route that refuses for a header documents it', () => {
   const { operation } = documentOf([
     { path: '/plain' },
     { method: 'POST', path: '/keyed', errors: ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] },
-    { method: 'PUT', path: '/versioned', errors: ['VERSION_CONFLICT'] },
+    { method: 'PUT', path: '/versioned', conditions: ['if-match', 'if-none-match'] },
     { path: '/database', errors: ['DATABASE_MISMATCH'] },
   ])
   const headersOf = (line: string) => (operation(line).parameters ?? []).map((one) => `${one.in} ${one.name}`)
   assert.deepEqual(headersOf('GET /plain'), [])
   assert.deepEqual(headersOf('POST /keyed'), ['header Idempotency-Key'])
-  assert.deepEqual(headersOf('PUT /versioned'), ['header If-Match'])
+  assert.deepEqual(headersOf('PUT /versioned'), ['header If-Match', 'header If-None-Match'])
   assert.deepEqual(headersOf('GET /database'), ['header x-loci-database'])
 })
 
@@ -184,4 +193,51 @@ test('a second operation, several domains and the effect are written at the oper
 test('an answer that is not JSON says its type', () => {
   const { operation } = documentOf([{ answers: { 200: { contentType: 'text/plain', description: 'Text.' } } }])
   assert.deepEqual(operation('GET /x').responses['200'], { description: 'Text.', content: { 'text/plain': {} } })
+})
+
+test('a route that answers with nothing but errors says so as its default answer', () => {
+  const { operation } = documentOf([{ answers: {}, errors: ['METHOD_NOT_ALLOWED'] }, { path: '/y' }])
+  assert.deepEqual(Object.keys(operation('GET /x').responses), ['405', 'default'])
+  assert.deepEqual(Object.keys(operation('GET /y').responses), ['200'])
+})
+
+test('an error stands beside a page of the same status, and JSON of any shape stays of any shape', () => {
+  const answers = (contentType: string) => ({ 400: { contentType, description: 'Said otherwise.' } })
+  const { operation } = documentOf([
+    { path: '/page', answers: answers('text/html'), errors: ['VALIDATION_ERROR'] },
+    { path: '/any', answers: answers('application/json'), errors: ['VALIDATION_ERROR'] },
+  ])
+  const error = { schema: { $ref: '#/components/schemas/Error' } }
+  assert.deepEqual(operation('GET /page').responses['400']!.content, { 'text/html': {}, 'application/json': error })
+  assert.deepEqual(operation('GET /any').responses['400']!.content, { 'application/json': {} })
+})
+
+test('details come before the access in the description, and the summary stays alone', () => {
+  const { operation } = documentOf([{ summary: 'Write one.', details: 'Over capacity another one leaves.' }])
+  const { summary, description } = operation('GET /x') as unknown as { summary: string; description: string }
+  assert.deepEqual([summary, description], ['Write one.', 'Over capacity another one leaves. Access: open.'])
+})
+
+test('a path with a slash at its end is documented once, and only credentials that a route takes are', () => {
+  const { document } = documentOf([{ path: '/' }, { path: '/a' }, { path: '/a/' }, { path: '/b/' }])
+  assert.deepEqual(Object.keys(document.paths), ['/', '/a', '/b/'])
+  const securitySchemes = { taken: { type: 'http' }, unknown: { type: 'http' } }
+  const access = { class: 'x', schemes: [['taken']] }
+  const options = {
+    title: 't',
+    version: '1',
+    description: 'd',
+    letterCase: 'camel' as const,
+    address: 'A',
+    tags: { t: 'd' },
+  }
+  const routes = [{ ...base, access, method: 'GET', path: '/x' }]
+  const { components } = openapiDocument({ ...options, securitySchemes, routes }) as {
+    components: { securitySchemes: object }
+  }
+  assert.deepEqual(Object.keys(components.securitySchemes), ['taken'])
+})
+
+test('a tag that nothing describes is refused', () => {
+  assert.throws(() => documentOf([{ tag: 'unheard of' }]), /unheard of/)
 })

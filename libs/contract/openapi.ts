@@ -11,6 +11,8 @@ export interface RouteDescription {
   /** OpenAPI's own template style: `/v1/kv/entries/{key}`. */
   path: string
   summary: string
+  /** Further sentences. */
+  details?: string
   tag: string
   access: {
     class: string
@@ -28,8 +30,20 @@ export interface RouteDescription {
   requestHeaders?: Record<string, string>
   answerHeaders?: Record<string, string>
   errors: ErrorCode[]
+  /** Headers of preconditions that it honours. */
+  conditions?: readonly string[]
   /** Its errors have the specification's flat shape. */
   flatErrors?: boolean
+  example?: Example
+}
+
+/** A request that was made, and what was answered: JSON, or the text of an answer of another type. */
+export interface Example {
+  path?: Record<string, string>
+  query?: Record<string, string>
+  body?: unknown
+  status: number
+  answer: unknown
 }
 
 /** `contentType`: one of several, or none at all, as of a redirect. */
@@ -40,7 +54,11 @@ export interface DocumentOptions {
   version: string
   description: string
   letterCase: 'camel' | 'snake'
+  /** By tag, what its routes are about. */
+  tags: Record<string, string>
   securitySchemes: Record<string, object>
+  /** The variable that the documents' lines for a shell have for the address of the program. */
+  address: string
   routes: RouteDescription[]
 }
 
@@ -49,42 +67,69 @@ type Json = Record<string, unknown>
 export function openapiDocument(options: DocumentOptions): Json {
   const schemas: Record<string, Json> = { Error: jsonSchema(errorBody(options.letterCase), 'output', {}) }
   const paths: Record<string, Json> = {}
-  for (const route of options.routes) {
+  const routes = options.routes.filter(({ path }) => !isTwin(path, options.routes))
+  for (const route of routes) {
     paths[route.path] ??= {}
     const item = paths[route.path] as Json
     item[route.method.toLowerCase()] = operation(route, schemas)
   }
   return {
     openapi: '3.1.0',
-    info: { title: options.title, version: options.version, description: options.description },
+    info: {
+      title: options.title,
+      version: options.version,
+      description: options.description,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: '/' }],
-    tags: [...new Set(options.routes.map((route) => route.tag))].sort().map((name) => ({ name })),
+    'x-loci-address': options.address,
+    tags: [...new Set(routes.map((route) => route.tag))].sort().map((name) => tagOf(name, options.tags)),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
       schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
-      securitySchemes: options.securitySchemes,
+      securitySchemes: Object.fromEntries(
+        Object.entries(options.securitySchemes).filter(([name]) =>
+          routes.some(({ access }) => access.schemes.flat().includes(name)),
+        ),
+      ),
     },
   }
 }
 
+/** A path with a slash at its end, where the same without one is a path too: the document has the latter. */
+function isTwin(path: string, routes: RouteDescription[]): boolean {
+  return path.endsWith('/') && routes.some((other) => `${other.path}/` === path)
+}
+
+function tagOf(name: string, tags: Record<string, string>): Json {
+  const description = tags[name]
+  if (description === undefined) throw new Error(`nothing says what the routes of the tag '${name}' are about`)
+  return { name, description }
+}
+
 function operation(route: RouteDescription, schemas: Record<string, Json>): Json {
   const parameters = [
-    ...parametersOf('path', route.params, schemas),
-    ...parametersOf('query', route.query, schemas),
+    ...parametersOf('path', route.params, schemas, route.example?.path),
+    ...parametersOf('query', route.query, schemas, route.example?.query),
     ...headersOf(route),
   ]
   return {
     operationId: operationId(route),
     summary: route.summary,
     tags: [route.tag],
-    ...accessOf(route.access),
+    ...accessOf(route),
     security: route.access.schemes.map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body
       ? {
           requestBody: {
             required: route.body.required,
-            content: { 'application/json': { schema: jsonSchema(route.body.schema, 'input', schemas) } },
+            content: {
+              'application/json': {
+                schema: jsonSchema(route.body.schema, 'input', schemas),
+                ...(route.example?.body === undefined ? {} : { example: route.example.body }),
+              },
+            },
           },
         }
       : {}),
@@ -92,12 +137,13 @@ function operation(route: RouteDescription, schemas: Record<string, Json>): Json
   }
 }
 
-function accessOf({ class: name, operation, secondOperation, domains = [], effect }: RouteDescription['access']): Json {
+function accessOf({ access, details }: RouteDescription): Json {
+  const { class: name, operation, secondOperation, domains = [], effect } = access
   const operations = [operation, secondOperation].filter((one) => one !== undefined)
   const needed = operations.length > 0 ? ` with ${operations.map((one) => `\`${one}\``).join(' and ')}` : ''
   const where = domains.length > 0 ? `, on ${domains.map((one) => `\`${one}\``).join(', ')} of one database` : ''
   return {
-    description: `Access: ${name}${needed}${where}.`,
+    description: `${details === undefined ? '' : `${details} `}Access: ${name}${needed}${where}.`,
     'x-loci-access': name,
     ...(operation ? { 'x-loci-operation': operation } : {}),
     ...(secondOperation ? { 'x-loci-second-operation': secondOperation } : {}),
@@ -121,7 +167,12 @@ function operationId({ method, path }: RouteDescription): string {
   return method.toLowerCase() + words.join('')
 }
 
-function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined, schemas: Record<string, Json>): Json[] {
+function parametersOf(
+  place: 'path' | 'query',
+  schema: z.ZodType | undefined,
+  schemas: Record<string, Json>,
+  given: Record<string, string> = {},
+): Json[] {
   if (!schema) return []
   const object = jsonSchema(schema, 'input', schemas)
   const required = new Set((object.required as string[] | undefined) ?? [])
@@ -130,11 +181,17 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined, sc
     in: place,
     required: place === 'path' || required.has(name),
     schema: property,
+    ...(given[name] === undefined ? {} : { example: exampleOf(given[name], property) }),
   }))
 }
 
-/** The headers that a route reads follow from the error codes that it can answer, so the two cannot disagree. */
-function headersOf({ access, errors, requestHeaders = {} }: RouteDescription): Json[] {
+/** In an address everything is text. */
+function exampleOf(text: string, { type }: Json): unknown {
+  return type === 'integer' || type === 'boolean' ? JSON.parse(text) : text
+}
+
+/** Most headers that a route reads follow from the error codes that it can answer, so the two cannot disagree. */
+function headersOf({ access, errors, conditions = [], requestHeaders = {} }: RouteDescription): Json[] {
   const header = (name: string, description: string, maxLength: number) => ({
     name,
     in: 'header',
@@ -161,61 +218,73 @@ function headersOf({ access, errors, requestHeaders = {} }: RouteDescription): J
           ),
         ]
       : []),
-    ...(errors.includes('VERSION_CONFLICT')
+    ...(conditions.includes('if-match')
       ? [header('If-Match', 'The quoted version that must be the current one, as in `"3"`; `*`: it must exist.', 100)]
       : []),
+    ...(conditions.includes('if-none-match') ? [header('If-None-Match', '`*`: it must not exist.', 100)] : []),
     ...Object.entries(requestHeaders).map(([name, description]) => header(name, description, 100)),
   ]
 }
 
+const ERROR = { $ref: '#/components/schemas/Error' }
+
 function responses(route: RouteDescription, schemas: Record<string, Json>): Json {
   const all: Record<string, Json> = {}
   for (const [status, answer] of Object.entries(route.answers)) {
+    const { example } = route
+    const told = example && example.status === Number(status) ? { example: example.answer } : {}
     all[status] =
       answer instanceof z.ZodType
         ? {
             description: 'Success.',
             ...(route.answerHeaders ? { headers: answerHeadersOf(route.answerHeaders) } : {}),
-            content: { 'application/json': { schema: jsonSchema(answer, 'output', schemas) } },
+            content: { 'application/json': { schema: jsonSchema(answer, 'output', schemas), ...told } },
           }
         : {
             description: answer.description,
             ...(route.answerHeaders ? { headers: answerHeadersOf(route.answerHeaders) } : {}),
-            ...contentOf(answer.contentType),
+            ...contentOf(answer.contentType, told),
           }
   }
   const byStatus = Map.groupBy(route.errors, (code) => ERRORS[code].status)
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
     const error = {
-      schema: route.flatErrors ? jsonSchema(flatErrorBody, 'output', schemas) : { $ref: '#/components/schemas/Error' },
+      schema: route.flatErrors ? jsonSchema(flatErrorBody, 'output', schemas) : ERROR,
     }
     const known = all[status]
     all[status] = {
       description: [known?.description, ...codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`)]
         .filter(Boolean)
         .join(' '),
-      // Only readiness answers the same status with a body that is not an error.
-      content: known
-        ? { 'application/json': { schema: { anyOf: [contentSchema(known), error.schema] } } }
-        : { 'application/json': error },
+      content: withError(known, error),
     }
   }
+  // A route that only refuses: every tool that reads the document looks for an answer that is no error.
+  if (Object.keys(route.answers).length === 0)
+    all.default = {
+      description: 'There is no other answer than an error.',
+      content: withError(undefined, { schema: ERROR }),
+    }
   return all
 }
 
-function contentOf(contentType: string | readonly string[]): Json {
+/** Readiness, pages and MCP answer the same status with a body that is not an error; JSON without a schema stays so. */
+function withError(known: Json | undefined, error: Json): Json {
+  const content = (known?.content ?? {}) as Record<string, { schema?: unknown }>
+  const json = content['application/json']
+  if (json && !json.schema) return content
+  return { ...content, 'application/json': json ? { schema: { anyOf: [json.schema, error.schema] } } : error }
+}
+
+function contentOf(contentType: string | readonly string[], told: Json): Json {
   const types = [contentType].flat()
-  return types.length === 0 ? {} : { content: Object.fromEntries(types.map((type) => [type, {}])) }
+  return types.length === 0 ? {} : { content: Object.fromEntries(types.map((type) => [type, told])) }
 }
 
 function answerHeadersOf(headers: Record<string, string>): Json {
   return Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
   )
-}
-
-function contentSchema(response: Json): unknown {
-  return (response.content as Record<string, { schema?: unknown }>)['application/json']?.schema ?? {}
 }
 
 /** A schema with an id becomes a component: zod puts it under $defs, and we move $defs to components. */

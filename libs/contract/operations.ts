@@ -43,7 +43,6 @@ const operations = {
   'memory:write': { domains: ['memory'], scope: 'database', effect: 'write' },
   'memory:delete': { domains: ['memory'], scope: 'database', effect: 'delete' },
   'advice:read': { domains: ['advice'], scope: 'database', effect: 'read' },
-  // Tokens carry it before its route exists, so that those of today can tell outcomes when it does.
   'advice:write': { domains: ['advice'], scope: 'database', effect: 'write' },
   'events:read': { domains: DOMAINS, scope: 'instance', effect: 'read' },
   operator: { domains: DOMAINS, scope: 'instance', effect: 'operate' },

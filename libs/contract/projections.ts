@@ -8,6 +8,8 @@ import { moment } from './wire.ts'
 export const PROJECTION_CLASSES = ['event', 'tool_outcome', 'fact', 'preference', 'retraction'] as const
 export type ProjectionClass = (typeof PROJECTION_CLASSES)[number]
 
+export const TOOL_OUTCOMES = ['success', 'failure', 'partial', 'denied', 'cancelled'] as const
+
 /** Envelopes in one array. */
 export const PROJECTIONS_MAX = 500
 
@@ -16,7 +18,7 @@ const text = z.string().min(1).max(8_192)
 
 const toolOutcome = z.object({
   tool_id: name,
-  outcome: z.enum(['success', 'failure', 'partial', 'denied', 'cancelled']),
+  outcome: z.enum(TOOL_OUTCOMES),
   latency_ms: z.number().min(0).optional(),
   cost_usd: z.number().min(0).optional(),
   error_code: name.optional(),

@@ -7,9 +7,11 @@ const ROWS_MAX = 2_000
 const rows = <Row extends z.ZodType>(row: Row) => z.array(row).max(ROWS_MAX).default([])
 
 const count = z.int().min(0)
+/** Units of the plan's rate. */
+const charged = z.number().min(0).max(1e12)
 const generation = count.max(Number.MAX_SAFE_INTEGER)
 
-/** What a row of the deletion ledger says of memory records; absent for a whole database or instance. */
+/** What a row of the deletion ledger says of memory records, and (the number alone) of a whole database. */
 export const ledgerValue = {
   value_mac: z
     .string()
@@ -18,7 +20,7 @@ export const ledgerValue = {
     .meta({ description: 'HMAC of the value of the erased records, in hex.' }),
   database_seq: generation.optional().meta({
     description:
-      "The database's number at the erasure: what says the same and has a higher one was stored again afterwards.",
+      "The database's number at the erasure: what says the same and has a higher one was stored again afterwards; of a whole database, the last number of the life that ended.",
   }),
   override: z.boolean().optional().meta({
     description: 'True: a record with this value was stored with `override`, which takes the tombstone back.',
@@ -71,6 +73,12 @@ export const reportRequest = z
         writes: count,
         records: count,
         bytes: count,
+        // Absent from cells of the release before it.
+        units: charged.optional(),
+        routes: z
+          .array(z.object({ route: z.string().regex(/^[\x20-\x7e]{1,160}$/), units: charged }))
+          .max(20)
+          .optional(),
       }),
     ),
     revocations: rows(cellRevocation),

@@ -3,7 +3,8 @@
 
 import { crc32 } from 'node:zlib'
 
-type SecretKind = 'ptr' | 'sk'
+/** `ocd`: a code of OAuth; `ort`: a refresh token. */
+type SecretKind = 'ptr' | 'sk' | 'ocd' | 'ort'
 
 /** `id` with its type (`ptr_…`); `secret` is 43 characters of base64url, 256 random bits. */
 export function formatSecretToken(kind: SecretKind, id: string, secret: string): string {

@@ -31,11 +31,30 @@ const user = z.object({
   picture: z.string().nullable(),
 })
 
+const membership = z.object({
+  id: idOf('org'),
+  name: z.string(),
+  role: z.enum(ROLES),
+  scopes: z.array(z.string()).meta({
+    description: 'What the role may do at management, by the names of the scopes of API keys.',
+    examples: [['services:read', 'tenants:read', 'usage:read', 'events:read']],
+  }),
+  ops: z.array(z.string()).meta({
+    description:
+      'What the role may do with the data of services, by the operations of tokens. A service of the type kv has fewer.',
+    examples: [['system:read', 'kv:read', 'memory:read', 'events:read']],
+  }),
+})
+
 export const sessionShown = z
   .object({
     authenticated: z.literal(true),
     user,
-    organizations: z.array(z.object({ id: idOf('org'), name: z.string(), role: z.enum(ROLES) })),
+    staff: z.boolean().meta({ description: 'Whether the address is one of LOCI_STAFF_EMAILS.' }),
+    organizations: z.array(membership),
+    signed_in_at: timestamp.meta({
+      description: 'When the person last signed in. What outlives the session needs a sign-in of the last 10 minutes.',
+    }),
     expires_at: timestamp,
   })
   .meta({ id: 'SessionShown' })
@@ -90,6 +109,7 @@ export const sessionEnded = z
           tokens: z.int(),
           partner_credentials: z.int(),
           invitations: z.int(),
+          oauth_grants: z.int(),
         })
         .optional()
         .meta({ description: 'Where `revoke_issued` was asked for: how many of each ended with the session.' }),

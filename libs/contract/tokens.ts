@@ -7,7 +7,10 @@ import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
 const jti = z.string().min(1).max(200)
 
 export const tokensParams = z.object({ id: pathId })
-export const tokenParams = z.object({ id: pathId, token_id: jti })
+export const tokenParams = z.object({
+  id: pathId,
+  token_id: jti.refine((text) => !text.includes('\0'), 'has a NUL character'),
+})
 
 export const tokenRequest = z
   .strictObject({

@@ -29,9 +29,20 @@ export const usageResponse = z
           writes: z.int(),
           records: z.int().meta({ description: 'As last reported in the step.' }),
           bytes: z.int().meta({ description: 'As last reported in the step.' }),
+          units: z.number().meta({
+            description:
+              "What was charged to the plan's rate: 1 for a request, and 1 for each 1.5 ms of processor time beyond it.",
+          }),
         }),
       )
       .meta({ description: 'Ordered by time. A step without a report is left out.' }),
+    dearest: z
+      .array(z.object({ route: z.string(), units: z.number() }))
+      .max(5)
+      .meta({
+        description:
+          'What cost most units in the last hour, whatever the range: routes, and work that was due. Reported a minute late.',
+      }),
     from: timestamp,
     to: timestamp,
     step: usageStep,

@@ -1,7 +1,7 @@
 // Working memory: the specification's "Working-memory resources", and what we add to them.
 
 import { z } from 'zod'
-import { configInForce, configUpdateResult, configWarnings } from './configuration.ts'
+import { configInForce, configSettings, configUpdateResult, configWarnings } from './configuration.ts'
 import { batchOf, batchOutcome, key, TTL_MS_MAX, value } from './kv.ts'
 import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
 
@@ -135,6 +135,10 @@ export const slotHistory = z
   .object({ versions: z.array(slot), nextCursor: z.string().nullable(), damaged: damaged.optional() })
   .meta({ id: 'SlotHistory', description: 'Newest first.' })
 
+export const evictionListQuery = slotHistoryQuery.extend({
+  content: z.enum(['true', 'false']).default('false').meta({ description: 'true: with the value of each slot.' }),
+})
+
 export const evictionList = z
   .object({
     evictions: z.array(
@@ -149,6 +153,16 @@ export const evictionList = z
         explain: explanation,
         evictedAt: timestamp,
         recoverableUntil: timestamp,
+        value: z.unknown().optional().meta({ description: 'With `content=true`: what the slot said.' }),
+        recordId: z
+          .string()
+          .nullable()
+          .optional()
+          .meta({ description: 'With `content=true`: the memory that it stood for when it was written.' }),
+        redacted: z
+          .literal(true)
+          .optional()
+          .meta({ description: 'With `content=true`: the value was erased, or is no longer kept.' }),
       }),
     ),
     nextCursor: z.string().nullable(),
@@ -195,6 +209,7 @@ export const slotsRestored = z
 
 export const slotConfig = anyObject.meta({ id: 'SlotConfig' })
 export const slotConfigInForce = configInForce.meta({ id: 'SlotConfigInForce' })
+export const slotSettings = configSettings.meta({ id: 'SlotSettings' })
 
 export const slotConfigUpdate = configUpdateResult
   .extend({

@@ -27,6 +27,8 @@ export class Work {
   storeUs = 0
   /** Who pays for what is done for it after it has ended. */
   account: string | undefined
+  /** Whose work it is one of, where several accounts have a share together. */
+  share: string | undefined = undefined
   hasEnded = false
   payer: Payer | undefined = undefined
 

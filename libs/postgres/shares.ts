@@ -3,6 +3,7 @@
 // instance in a transaction of their own.
 
 import { current, resume } from '@loci/meter/meter.ts'
+import { createShare } from '@loci/meter/share.ts'
 import type { Client, Pool, Statement } from './pool.ts'
 
 export interface PoolShares {
@@ -13,11 +14,6 @@ export interface PoolShares {
    * given back a tick after, when the answer of `work` is written and charged, and the next one finds what it cost.
    */
   inTurn<Result>(caller: string, work: () => Promise<Result>): Promise<Result>
-}
-
-interface Share {
-  held: number
-  waiting: { resolve(): void }[]
 }
 
 /** A quarter of the connections, as of the slots, but at least four: less would slow a lone caller down. */
@@ -47,37 +43,7 @@ export function sharePool(
     shareOf?(caller: string): string
   },
 ): PoolShares {
-  const shares = new Map<string, Share>()
-
-  function enter(caller: string): Promise<void> | undefined {
-    const share = shares.get(caller) ?? { held: 0, waiting: [] }
-    shares.set(caller, share)
-    if (share.held < each) {
-      share.held += 1
-      return undefined
-    }
-    return new Promise((resolve, reject) => {
-      const waiter = {
-        resolve() {
-          clearTimeout(timer)
-          resolve()
-        },
-      }
-      const timer = setTimeout(() => {
-        share.waiting.splice(share.waiting.indexOf(waiter), 1)
-        reject(refusal())
-      }, waitMs)
-      share.waiting.push(waiter)
-    })
-  }
-
-  function leave(caller: string): void {
-    const share = shares.get(caller) as Share
-    const next = share.waiting.shift()
-    if (next) next.resolve()
-    else share.held -= 1
-    if (share.held === 0) shares.delete(caller)
-  }
+  const { enter, leave } = createShare({ each: () => each, waitMs, refusal })
 
   async function clientOf(caller: string): Promise<Client> {
     await enter(caller)

@@ -17,7 +17,7 @@ import { isApiKey } from './api-key.ts'
 import { consumerOf } from './gateway.ts'
 import { createOver } from './over.ts'
 import type { RateClass, Rates } from './rates.ts'
-import { type Role, SCOPES_OF, type Scope } from './roles.ts'
+import { isStaffAddress, type Role, SCOPES_OF, type Scope } from './roles.ts'
 import type { Session, SessionAccess } from './session.ts'
 
 export interface Caller {
@@ -303,7 +303,7 @@ function sessionCaller(
     userId,
     tenantIds: null,
     expiresAt: null,
-    isStaff: staffEmails.includes(email),
+    isStaff: isStaffAddress(email, staffEmails),
     sessionId,
     signedInAt,
     organizations,
@@ -350,7 +350,7 @@ async function keyCaller(text: string, options: CallerAccessOptions): Promise<Ca
     scopes: new Set(SCOPES_OF[role].filter((scope) => key.scopes.includes(scope) && isKept(scope))),
     tenantIds: key.tenantIds,
     expiresAt: key.expiresAt,
-    isStaff: key.scopes.includes('staff') && options.staffEmails.includes(key.email),
+    isStaff: key.scopes.includes('staff') && isStaffAddress(key.email, options.staffEmails),
     plan: options.isBilled ? key.plan : 'enterprise',
   }
 }

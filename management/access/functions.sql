@@ -116,12 +116,15 @@ $$;
 revoke all on function loci.session_of(text) from public;
 grant execute on function loci.session_of(text) to loci_app;
 
--- The organizations in which a session made API keys, deleted ones too. Called at sign-out, before an organization is
--- chosen. No locks. Cost: one read of an index.
+-- The organizations in which a session made API keys, deleted ones too, or allowed a client of OAuth. Called at
+-- sign-out, before an organization is chosen. No locks. Cost: one read of an index for each.
 create or replace function loci.organizations_of_session(p_session text)
 returns table (organization_id text)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select distinct k.organization_id from loci.api_keys k where k.session_id = p_session order by 1
+  select k.organization_id from loci.api_keys k where k.session_id = p_session
+  union
+  select g.organization_id from loci.oauth_grants g where g.session_id = p_session and g.ended_at is null
+  order by 1
 $$;
 revoke all on function loci.organizations_of_session(text) from public;
 grant execute on function loci.organizations_of_session(text) to loci_app;

@@ -44,7 +44,7 @@ export interface RateStore {
   peek(limit: RateLimit): Promise<Omit<Rate, 'waitMs' | 'isShared'>>
 }
 
-type RatedCaller = { id: string; organizationId: string; plan: PlanName }
+export type RatedCaller = { id: string; organizationId: string; plan: PlanName }
 
 export interface Rates {
   /** Takes one from the caller's bucket and sets the rate headers; throws RATE_LIMITED when it is empty. */

@@ -26,3 +26,8 @@ export function operationsOf(role: Role): readonly Operation[] {
   if (role === 'viewer') return OPERATION_NAMES.filter((op) => OPERATIONS[op].effect === 'read')
   return role === 'member' ? OPERATION_NAMES.filter((op) => OPERATIONS[op].effect !== 'operate') : OPERATION_NAMES
 }
+
+/** Of a session. An API key needs the scope `staff` beside it. */
+export function isStaffAddress(email: string, staffEmails: readonly string[]): boolean {
+  return staffEmails.includes(email)
+}

@@ -4,6 +4,7 @@ import { openEventStream } from '@loci/chassis/testing/event-stream.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { PEOPLE } from '../testing/identity-provider.ts'
 import { type Browser, SAME_ORIGIN, signInWorld } from '../testing/sign-in.ts'
+import { ROLES, SCOPES, type Scope } from './roles.ts'
 
 const [ALICE, BOB] = PEOPLE.map(({ email }) => email) as [string, string]
 
@@ -80,12 +81,65 @@ test('somebody without an organization makes one, or joins by an invitation to t
   assert.equal((await bob.ask('GET /api/v1/services')).status, 200)
 })
 
-test('staff is who signed in with an address of staff, whatever organization', async () => {
+// Mutant: `staff` of the session told as true, or by the role owner.
+test('staff is who signed in with an address of staff, whatever organization, and the session says so', async () => {
   await using world = await signInWorld({ staffEmails: [BOB] })
   await world.management.organization({ email: ALICE })
   await world.management.organization({ email: BOB })
-  assert.equal((await (await world.signIn('bob')).ask('GET /api/v1/cells')).status, 200)
-  assert.equal((await (await world.signIn('alice')).ask('GET /api/v1/cells')).status, 403)
+  const asked = async (login: string) => {
+    const browser = await world.signIn(login)
+    const { status } = await browser.ask('GET /api/v1/cells')
+    return [status, (await browser.ask('GET /api/auth/session')).json().staff]
+  }
+  assert.deepEqual(await asked('bob'), [200, true])
+  assert.deepEqual(await asked('alice'), [403, false])
+})
+
+/** One read or change for each scope, which is refused for nothing but the want of the scope. */
+const NEEDING = (organizationId: string, tenantId: string): Record<Scope, [line: string, body?: object]> => ({
+  'services:read': ['GET /api/v1/services'],
+  'services:write': ['POST /api/v1/services', { service_type: 'kv', name: 'x' }],
+  'tokens:write': [`POST /api/v1/tenants/${tenantId}/tokens`, {}],
+  'tenants:read': ['GET /api/v1/tenants'],
+  'tenants:write': ['POST /api/v1/tenants', { name: 'x' }],
+  'billing:read': [`GET /api/v1/tenants/${tenantId}/billing/events`],
+  'keys:write': ['GET /api/v1/oauth-clients'],
+  'members:write': [
+    `POST /api/v1/organizations/${organizationId}/invitations`,
+    { email: 'x@y.example', role: 'viewer' },
+  ],
+  'audit:read': ['GET /api/v1/audit-events'],
+  'usage:read': [`GET /api/v1/tenants/${tenantId}/usage`],
+  'events:read': ['GET /api/v1/events?after=0'],
+})
+
+// Mutants: membershipJson() without `scopes` of the role; SCOPES for everybody.
+test('a session tells, for each organization, what is refused to its role and what is not', async () => {
+  await using world = await signInWorld()
+  const acme = await world.management.organization({ email: ALICE })
+  await world.management.organization({ name: 'Globex' })
+  const alice = await world.signIn()
+  const needing = Object.entries(NEEDING(acme.organizationId, acme.tenantId))
+  assert.deepEqual(needing.map(([scope]) => scope).sort(), SCOPES.toSorted())
+
+  for (const role of ROLES) {
+    await world.management.sql('update loci.members set role = $1 where organization_id = $2', [
+      role,
+      acme.organizationId,
+    ])
+    const { organizations } = (await alice.ask('GET /api/auth/session')).json<{
+      organizations: { id: string; role: string; scopes: string[] }[]
+    }>()
+    assert.deepEqual(
+      organizations.map(({ id, role }) => ({ id, role })),
+      [{ id: acme.organizationId, role }],
+    )
+    for (const [scope, [line, body]] of needing) {
+      const { status, text } = await alice.ask(line, body ? { body } : {})
+      const isTold = organizations[0]?.scopes.includes(scope)
+      assert.equal(status === 403, !isTold, `${role} ${line} ${status} ${text}`)
+    }
+  }
 })
 
 test('a change of role holds from the next request on, and who was removed is nobody', async () => {
@@ -164,4 +218,22 @@ test('an API key beside a cookie is what counts, and a cookie that comes twice i
   )
   const twice = await management.ask('GET /api/v1/organizations', { headers: { cookie: `${cookie}; ${cookie}` } })
   assert.equal(twice.status, 400)
+})
+
+// Mutants: boundOf() with the organization for a session too; no bound for one.
+test('streams of people are not counted by the plan, and each session has eight', async () => {
+  await using world = await signInWorld({ billingWebhookSecrets: ['a-billing-secret-of-the-tests-1234'] })
+  const { management } = world
+  const acme = await management.organization({ email: ALICE, callsOf: 'free' })
+  const [alice, again] = [await world.signIn(), await world.signIn()]
+  const open = (headers: Record<string, string>) => openEventStream(`${management.url}/api/v1/events`, headers)
+  const cookie = ({ access }: Browser) => ({ cookie: `loci_access_token=${access}`, ...SAME_ORIGIN })
+  const streams = []
+  for (let count = 0; count < 8; count += 1) streams.push(await open(cookie(alice)))
+  const ofKey = { [HEADER.apiKey]: acme.apiKey }
+  streams.push(await open(cookie(again)), await open(ofKey), await open(ofKey))
+  assert.deepEqual(new Set(streams.map(({ status }) => status)), new Set([200]))
+  assert.equal((await open(cookie(alice))).status, 429)
+  assert.equal((await open(ofKey)).status, 429, 'the plan free has two')
+  for (const stream of streams) stream.close()
 })

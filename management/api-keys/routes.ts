@@ -48,7 +48,8 @@ export function apiKeyRoutes({ caller: access, act, pool, sealingKeys, publicUrl
         path: '/api/v1/api-keys',
         access: access.anyone('read'),
         tag: 'api-keys',
-        summary: 'Lists API keys: all of the organization with `keys:write`, otherwise your own.',
+        summary: 'List API keys.',
+        details: 'All of the organization with `keys:write`, otherwise your own.',
         query: apiKeyListQuery,
         answers: { 200: apiKeyList },
       },
@@ -67,8 +68,8 @@ export function apiKeyRoutes({ caller: access, act, pool, sealingKeys, publicUrl
         path: '/api/v1/api-keys',
         access: access.scope('keys:write', 'write'),
         tag: 'api-keys',
-        summary:
-          'Make an API key with at most what the caller has. Its secret is shown once. A session needs a sign-in of the last 10 minutes.',
+        summary: 'Make an API key with at most what the caller has.',
+        details: 'Its secret is shown once. A session needs a sign-in of the last 10 minutes.',
         body: apiKeyMake,
         answers: { 201: apiKeyIssued },
         errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_REPLAY_WITHHELD'],
@@ -96,8 +97,9 @@ export function apiKeyRoutes({ caller: access, act, pool, sealingKeys, publicUrl
         path: '/api/v1/api-keys/{id}',
         access: access.scope('keys:write', 'write', 'alone'),
         tag: 'api-keys',
-        summary:
-          'Delete an API key. It stops working at once, and what it made ends with it: API keys, tokens, partner credentials, open invitations, and what those made.',
+        summary: 'Delete an API key.',
+        details:
+          'It stops working at once, and what it made ends with it: API keys, tokens, partner credentials, open invitations, and what those made.',
         params: apiKeyParams,
         query: apiKeyDeleteQuery,
         answers: { 200: deleted },
@@ -116,8 +118,8 @@ export function apiKeyRoutes({ caller: access, act, pool, sealingKeys, publicUrl
         path: '/api/v1/api-keys/{id}/rotate',
         access: access.scope('keys:write', 'write'),
         tag: 'api-keys',
-        summary:
-          'Rotate one of your own API keys: the answer has its new secret, the old one works until the overlap ends.',
+        summary: 'Rotate one of your own API keys.',
+        details: 'The answer has its new secret; the old one works until the overlap ends.',
         params: apiKeyParams,
         body: apiKeyRotate,
         bodyOptional: true,

@@ -3,14 +3,16 @@
 // it, and its owner cannot be expected to find them all. Who has accepted an invitation is a member, and stays: people
 // do not leave with an old key.
 //
-// Locks: the rows of the keys first, then the cells, then the audit. Who makes something with a key holds its row too
-// (requireStillKey), so nothing that a key is making at this moment slips through.
+// Locks: the rows of keys and grants first, then the cells, then the audit. Who makes something with a key holds its
+// row too (requireStillKey), so nothing that a key is making at this moment slips through.
 
 import type { Act } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { appendEvent } from '../acts/events/store.ts'
+import { endGrant } from '../oauth/grants.ts'
+import { lockGrantsOf } from '../oauth/store.ts'
 import { revokePartnerCredentialsOf } from '../partner-credentials/partner-credentials.ts'
 import { hasCredentialsMadeBy } from '../partner-credentials/store.ts'
 import { lockFeeds } from '../tokens/revocations/revocations.ts'
@@ -41,12 +43,15 @@ export async function takeBack(sql: Sql, { organizationId, keyIds, userId }: Mak
       'The API key that you call with was made with this one and would end with it. Call with another key, or with ?made=keep, ' +
         'which leaves everything that the key made.',
     )
+  // What the person allowed clients ends with the membership, or it would go on after the next invitation.
+  const grants = userId === undefined ? [] : await lockGrantsOf(sql, organizationId, { userId })
   const now = new Date()
   const subs = userId === undefined ? keys : [...keys, userId]
   // Every cell waits for us meanwhile, so only for those who made something that cells know.
   const isKnownToCells =
     (await hasTokensOf(sql, organizationId, subs, now)) || (await hasCredentialsMadeBy(sql, organizationId, subs))
   if (userId !== undefined || isKnownToCells) await lockFeeds(sql, 'all')
+  for (const grant of grants) await endGrant(sql, grant, 'not_a_member', act)
   const tokens = await revokeTokensOf(sql, organizationId, subs, now)
   for (const { sub, until } of tokens) await endTokensOf(sql, organizationId, sub, now, until, act)
   // A token of the person's that is being issued at this moment is older than this.

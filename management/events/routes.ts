@@ -18,6 +18,8 @@ interface EventOptions {
 }
 
 const STREAM_PAGE_MAX = 500
+/** All tabs of a browser can do with one. */
+const SESSION_STREAMS_MAX = 8
 /** The word of a gateway is about one request: it cannot be asked for again, so its streams are short. */
 const GATEWAY_STREAM_MS = 60_000
 
@@ -32,8 +34,9 @@ export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventO
         access: access.stream('events:read'),
         tag: 'events',
         deadline: 'stream',
-        summary:
-          'What happened in the organization, in the order of its commits, kept seven days. With `after` a page, else server-sent events (text/event-stream) from now on, or from `Last-Event-ID`.',
+        summary: 'Read or follow what happened in the organization.',
+        details:
+          'In the order of its commits, kept seven days. With `after` a page, else server-sent events (text/event-stream) from now on, or from `Last-Event-ID`. The plan bounds the streams of API keys and gateways; each session has eight.',
         query: eventsQuery,
         answers: { 200: eventsResponse },
         failureMessage: 'Failed to read the events',
@@ -60,12 +63,10 @@ export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventO
 
   async function stream(call: EventCall): Promise<object> {
     const { caller, headers } = call
-    const { organizationId, plan } = caller
+    const { organizationId } = caller
     const openedAt = Date.now()
     return streams.open(call, {
-      owner: organizationId,
-      max: PLANS[plan].streams,
-      tooMany: `The plan ${plan} has ${PLANS[plan].streams} streams of events at a time. Close one, or poll with ?after=.`,
+      ...boundOf(caller),
       readEnd: async () => (await listEventEnds(pool, [organizationId])).get(organizationId) ?? 0,
       read: async (position) => {
         const { events, truncated, ...page } = await read(caller, position, STREAM_PAGE_MAX)
@@ -80,6 +81,17 @@ export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventO
 
   function read(caller: Caller, after: number, limit: number): Promise<EventPage> {
     return readForCaller(pool, caller, (sql) => readEvents(sql, caller, { after, limit }))
+  }
+}
+
+/** The plan counts what programs open. A person at the console must not take a stream from them, nor lack one. */
+function boundOf({ sessionId, organizationId, plan }: Caller): { owner: string; max: number; tooMany: string } {
+  const max = sessionId === undefined ? PLANS[plan].streams : SESSION_STREAMS_MAX
+  const whose = sessionId === undefined ? `The plan ${plan}` : 'A session'
+  return {
+    owner: sessionId ?? organizationId,
+    max,
+    tooMany: `${whose} has ${max} streams of events at a time. Close one, or poll with ?after=.`,
   }
 }
 

@@ -21,7 +21,7 @@ export function keyRoutes({ pool }: { pool: Pool }): Route[] {
         path: '/.well-known/loci-capability-keys.json',
         access: open,
         tag: 'keys',
-        summary: 'The public keys that capabilities are signed with.',
+        summary: 'Read the public keys that capabilities are signed with.',
         answers: { 200: capabilityKeys },
         errors: ['STORE_UNAVAILABLE'],
       },

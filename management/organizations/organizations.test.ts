@@ -178,7 +178,7 @@ test('the last owner is neither demoted nor removed, also when two owners try it
   const { organizationId } = own
   const removing = await transaction(management.pool, async (sql) => {
     await useOrganization(sql, organizationId)
-    await changeRole(sql, { organizationId, userId: other.ownerId }, 'admin', { actor: ACTOR })
+    await changeRole(sql, { organizationId, userId: other.ownerId }, 'admin', { actor: ACTOR }, async () => {})
     // The other one is still an owner, as far as anybody can see, and removes this one.
     const asked = other.ask(`DELETE ${membersOf(own)}/${own.ownerId}`)
     const isBlocked =

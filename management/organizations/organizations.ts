@@ -134,12 +134,27 @@ interface MemberName {
   userId: string
 }
 
+/** Ends what the person gave to others that may do more than this role. */
+export type EndAccessBeyond = (
+  sql: Sql,
+  organizationId: string,
+  of: { userId: string; role: Role },
+  act: Act,
+) => Promise<void>
+
 /** In a transaction that has the organization in use. */
-export async function changeRole(sql: Sql, of: MemberName, role: Role, act: Act): Promise<Member> {
+export async function changeRole(
+  sql: Sql,
+  of: MemberName,
+  role: Role,
+  act: Act,
+  endAccessBeyond: EndAccessBeyond,
+): Promise<Member> {
   const { organizationId, userId } = of
   const { role: before } = await lockMember(sql, of, role)
   if (role === 'owner' && before !== 'owner') await requireMayOwn(sql, userId)
   await updateRole(sql, organizationId, userId, role)
+  await endAccessBeyond(sql, organizationId, { userId, role }, act)
   const detail = { before, role }
   await appendAudit(sql, { ...act, chain: organizationId, action: 'member.change', subject: userId, detail })
   await appendEvent(sql, { organizationId, type: 'member.changed', subject: userId, data: { role } })

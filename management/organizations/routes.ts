@@ -34,6 +34,7 @@ import { useOrganization } from '../access/store.ts'
 import { accept, invite, withdraw } from './invitations.ts'
 import {
   changeRole,
+  type EndAccessBeyond,
   foundOrganization,
   removeMember,
   requireMayOwn,
@@ -48,6 +49,7 @@ interface OrganizationOptions {
   pool: Pool
   /** Where the console is that an invitation leads to. */
   publicUrl: string
+  endAccessBeyond: EndAccessBeyond
 }
 
 export function organizationRoutes(options: OrganizationOptions): Route[] {
@@ -62,7 +64,8 @@ function ownRoutes({ caller: access, act, pool }: OrganizationOptions): Route[] 
         path: '/api/v1/organizations',
         access: access.person('read'),
         tag: 'organizations',
-        summary: 'The organizations of the caller: for an API key its own, for a session every one.',
+        summary: 'List the organizations of the caller.',
+        details: 'For an API key its own, for a session every one.',
         answers: { 200: organizationList },
       },
       async ({ caller }) => {
@@ -80,8 +83,8 @@ function ownRoutes({ caller: access, act, pool }: OrganizationOptions): Route[] 
         path: '/api/v1/organizations',
         access: access.person('write'),
         tag: 'organizations',
-        summary:
-          'Make an organization; the person behind the caller owns it. An API key needs members:write, and stays in the one it has.',
+        summary: 'Make an organization.',
+        details: 'The person behind the caller owns it. An API key needs members:write, and stays in the one it has.',
         body: organizationMake,
         answers: { 201: organizationMade },
         errors: ['QUOTA_EXCEEDED'],
@@ -106,7 +109,7 @@ function ownRoutes({ caller: access, act, pool }: OrganizationOptions): Route[] 
   ]
 }
 
-function memberRoutes({ caller: access, act, pool }: OrganizationOptions): Route[] {
+function memberRoutes({ caller: access, act, pool, endAccessBeyond }: OrganizationOptions): Route[] {
   return [
     route(
       {
@@ -115,7 +118,7 @@ function memberRoutes({ caller: access, act, pool }: OrganizationOptions): Route
         // Every role has tenants:read, so all members see each other; a key that was narrowed to less does not.
         access: access.scope('tenants:read', 'read'),
         tag: 'organizations',
-        summary: 'Who belongs to the organization, and in which role.',
+        summary: 'List who belongs to the organization, and in which role.',
         params: organizationParams,
         query: memberListQuery,
         answers: { 200: memberList },
@@ -134,7 +137,8 @@ function memberRoutes({ caller: access, act, pool }: OrganizationOptions): Route
         path: '/api/v1/organizations/{id}/members/{user_id}',
         access: access.scope('members:write', 'write'),
         tag: 'organizations',
-        summary: 'Give a member another role. Their API keys follow at once.',
+        summary: 'Give a member another role.',
+        details: 'Their API keys follow at once.',
         params: memberParams,
         body: memberChange,
         answers: { 200: memberSchema },
@@ -145,7 +149,13 @@ function memberRoutes({ caller: access, act, pool }: OrganizationOptions): Route
         const { organizationId } = requireWhole(caller, params.id)
         requireMayGive(caller, body.role)
         return act(call, async (sql, by) => {
-          const member = await changeRole(sql, { organizationId, userId: params.user_id }, body.role, by)
+          const member = await changeRole(
+            sql,
+            { organizationId, userId: params.user_id },
+            body.role,
+            by,
+            endAccessBeyond,
+          )
           return { status: 200, body: memberJson(member) }
         })
       },
@@ -156,8 +166,8 @@ function memberRoutes({ caller: access, act, pool }: OrganizationOptions): Route
         path: '/api/v1/organizations/{id}/members/{user_id}',
         access: access.scope('members:write', 'write', 'alone'),
         tag: 'organizations',
-        summary:
-          'Remove a member, and with it every API key, token and partner credential that the member made in the organization.',
+        summary: 'Remove a member.',
+        details: 'With it every API key, token and partner credential that the member made in the organization.',
         params: memberParams,
         answers: { 200: deleted },
         errors: ['NOT_FOUND', 'INVALID_STATE'],
@@ -181,8 +191,8 @@ function invitationRoutes({ caller: access, act, pool, publicUrl }: Organization
         path: '/api/v1/organizations/{id}/invitations',
         access: access.scope('members:write', 'write'),
         tag: 'organizations',
-        summary:
-          'Invite an address. The link is shown once and is good for seven days; a second invitation replaces it.',
+        summary: 'Invite an address.',
+        details: 'The link is shown once and is good for seven days; a second invitation replaces it.',
         params: organizationParams,
         body: invitationMake,
         answers: { 201: invitationMade },
@@ -211,7 +221,7 @@ function invitationRoutes({ caller: access, act, pool, publicUrl }: Organization
         path: '/api/v1/organizations/{id}/invitations',
         access: access.scope('members:write', 'read'),
         tag: 'organizations',
-        summary: 'Invitations that can still be accepted, newest first, without their links.',
+        summary: 'List invitations that can still be accepted, newest first, without their links.',
         params: organizationParams,
         query: invitationListQuery,
         answers: { 200: invitationList },
@@ -230,7 +240,8 @@ function invitationRoutes({ caller: access, act, pool, publicUrl }: Organization
         path: '/api/v1/organizations/{id}/invitations/{invitation_id}',
         access: access.scope('members:write', 'write'),
         tag: 'organizations',
-        summary: 'Withdraw an invitation: its link stops working at once.',
+        summary: 'Withdraw an invitation.',
+        details: 'Its link stops working at once.',
         params: invitationParams,
         answers: { 200: deleted },
         errors: ['NOT_FOUND'],
@@ -249,7 +260,8 @@ function invitationRoutes({ caller: access, act, pool, publicUrl }: Organization
         path: '/api/v1/invitations/accept',
         access: access.person('write'),
         tag: 'organizations',
-        summary: 'Accept an invitation: the person behind the caller, whose address must be the invited one, joins.',
+        summary: 'Accept an invitation.',
+        details: 'The person behind the caller, whose address must be the invited one, joins.',
         body: invitationAccept,
         answers: { 200: invitationAccepted },
         errors: ['NOT_FOUND', 'QUOTA_EXCEEDED'],

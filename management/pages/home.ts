@@ -1,4 +1,5 @@
-// Where somebody who is signed in comes to: who they are and their organizations. Who has none makes one here.
+// Where somebody who is signed in comes to: the console, or here, who has no organization yet, to make one. The page
+// also tells without a script who is signed in.
 
 import { parseInput } from '@loci/chassis/input.ts'
 import { redirect } from '@loci/chassis/pages.ts'
@@ -21,6 +22,7 @@ interface HomePageOptions {
 }
 
 const HOME = '/signed-in/done'
+const CONSOLE = '/services'
 
 export function homePages({ access, attempts, makeOrganization }: HomePageOptions): Route[] {
   const common = { tag: 'pages', answers: PAGES }
@@ -31,7 +33,8 @@ export function homePages({ access, attempts, makeOrganization }: HomePageOption
         method: 'GET',
         path: HOME,
         access: open,
-        summary: 'Who is signed in, and their organizations; who has none can make one.',
+        summary: 'Show who is signed in, and their organizations.',
+        details: 'Who has none can make one.',
       },
       shown(async ({ headers }) => {
         const session = await access.find(headers)
@@ -44,7 +47,8 @@ export function homePages({ access, attempts, makeOrganization }: HomePageOption
         method: 'POST',
         path: HOME,
         access: attempts.counted(access.sameSite),
-        summary: 'Makes the first organization of the person who is signed in. POST /api/v1/organizations makes more.',
+        summary: 'Make the first organization of the person who is signed in.',
+        details: 'POST /api/v1/organizations makes more.',
         body: formBody,
         bodyRaw: true,
         bodyBytesMax: FORM_BYTES_MAX,
@@ -53,10 +57,10 @@ export function homePages({ access, attempts, makeOrganization }: HomePageOption
         const session = await access.find(headers)
         if (!session) return redirect('/sign-in')
         // The form was sent twice, or from an old page.
-        if (session.organizations.length > 0) return redirect(HOME)
+        if (session.organizations.length > 0) return redirect(CONSOLE)
         const { name } = parseInput(organizationMake, { name: new URLSearchParams(String(body)).get('name') }, 'body')
         await makeOrganization({ userId: session.userId, name, requestId })
-        return redirect(HOME)
+        return redirect(CONSOLE)
       }),
     ),
     ...['/', '/dashboard', '/dashboard/', '/dashboard/{path...}'].map((path) =>
@@ -67,12 +71,14 @@ export function homePages({ access, attempts, makeOrganization }: HomePageOption
           path,
           access: open,
           ...(path.includes('{') ? { params: anyPath } : {}),
-          summary:
-            path === '/'
-              ? 'Leads who is signed in to their page, and anybody else to sign-in.'
-              : 'An older path of the dashboard: leads who is signed in to their page, and anybody else to sign-in.',
+          summary: 'Lead who is signed in to the console, and anybody else to sign-in.',
+          ...(path === '/' ? {} : { details: 'An older path of the dashboard, with a slash at its end or without.' }),
         },
-        shown(async ({ headers }) => redirect((await access.find(headers)) ? HOME : '/sign-in')),
+        shown(async ({ headers }) => {
+          const session = await access.find(headers)
+          if (!session) return redirect('/sign-in')
+          return redirect(session.organizations.length > 0 ? CONSOLE : HOME)
+        }),
       ),
     ),
   ]
@@ -85,6 +91,7 @@ function home({ email, organizations }: OpenSession): Reply {
   )
   const known = `<h2>Your organizations</h2>
 <ul>${rows.join('\n')}</ul>
+<p><a class="go" href="${CONSOLE}">Open the console</a></p>
 <p><a href="/docs">The API</a> takes this session or an API key.${organizations.length > 1 ? ' With a session, name the organization in the header <code>x-loci-organization</code>.' : ''}</p>`
   const none = `<p>You belong to no organization yet. Make one, or ask an owner of yours for an invitation.</p>
 <form method="post" action="${HOME}">

@@ -67,7 +67,7 @@ const DASHBOARD = [
   '/dashboard/services/a/b',
 ]
 
-// Mutant: the paths lead to sign-in whoever asks.
+// Mutants: the paths lead to sign-in whoever asks; to the console also who has no organization.
 // specification 220
 test('an older dashboard path leads to sign-in, sign-in to the provider and back, and who is signed in to their page', async () => {
   await using world = await startWorld()
@@ -84,6 +84,8 @@ test('an older dashboard path leads to sign-in, sign-in to the provider and back
   assert.deepEqual([done.status, done.url.pathname], [200, '/signed-in/done'], done.text)
   assert.deepEqual([...browser.jar().keys()].sort(), ['loci_access_token', 'loci_refresh_token'])
   for (const path of DASHBOARD) assert.equal((await browser.go(path)).url.pathname, '/signed-in/done', path)
+  await world.management.organization({ email: ALICE })
+  for (const path of DASHBOARD) assert.equal((await browser.go(path)).url.pathname, '/services', path)
   const out = await browser.go('/sign-out')
   assert.match(String(out.headers['content-security-policy']), /form-action 'self'/)
   assert.match((await browser.go('/sign-out', '')).text, /You are signed out/)
@@ -136,7 +138,7 @@ async function signedIn(management: TestManagement, login = 'alice') {
 }
 
 // Mutants: makeFirstOrganization() without lockOwned(); the form for somebody who has an organization.
-test('who is signed in sees their organizations, and who has none makes one there, once', async () => {
+test('who is signed in sees their organizations, and who has none makes one there, once, and is led to the console', async () => {
   await using world = await startWorld()
   const { management } = world
   const browser = await signedIn(management)
@@ -146,8 +148,8 @@ test('who is signed in sees their organizations, and who has none makes one ther
   const make = (name: string) => browser.go('/signed-in/done', String(new URLSearchParams({ name })))
   assert.equal((await make('')).status, 400)
   const sent = await Promise.all([make('A & <b>B</b>'), make('A & <b>B</b>')])
-  for (const made of sent) assert.deepEqual([made.status, made.url.pathname], [200, '/signed-in/done'])
-  const shown = await make('Another')
+  for (const made of [...sent, await make('Another')]) assert.equal(made.url.pathname, '/services')
+  const shown = await browser.go('/signed-in/done')
   assert.match(shown.text, /<strong>A &amp; &lt;b&gt;B&lt;\/b&gt;<\/strong>: you are an owner/)
   assert.doesNotMatch(shown.text, /<form|<script|<b>|Another/)
   const rows = await management.sql(

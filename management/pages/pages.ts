@@ -1,5 +1,6 @@
-// Plain pages, until the console replaces them: no script, nothing loaded from anywhere. Headings, labels, links and
-// buttons as HTML has them, in the order in which they are read, so that a keyboard and a screen reader find their way.
+// Plain pages, for what comes before the console and must work without it: no script, nothing loaded from anywhere.
+// Headings, labels, links and buttons as HTML has them, in the order in which they are read, so that a keyboard and a
+// screen reader find their way.
 
 import { hash } from 'node:crypto'
 import { html } from '@loci/chassis/pages.ts'
@@ -15,11 +16,19 @@ input[name=user_code]{font:1.5rem ui-monospace,monospace;letter-spacing:.1em;wid
 [role=alert]{border-left:4px solid #b91c1c;padding-left:.8rem}code{font:.9em ui-monospace,monospace;overflow-wrap:anywhere}.q{font-size:.9rem}`
 const STYLE_POLICY = { 'style-src': `'sha256-${hash('sha256', STYLE, 'base64')}'` }
 
+interface PageOptions {
+  status?: number
+  hasForm?: boolean
+  /** Where the answer to the form may lead besides our own pages: an origin. */
+  formAction?: string
+  headers?: HeaderValues
+}
+
 /** `body` is HTML: what came from outside has gone through escapeHtml(). */
 export function page(
   title: string,
   body: string,
-  { status = 200, hasForm = false, headers = {} }: { status?: number; hasForm?: boolean; headers?: HeaderValues } = {},
+  { status = 200, hasForm = false, formAction, headers = {} }: PageOptions = {},
 ): Reply {
   const text = `<!doctype html>
 <html lang="en">
@@ -29,7 +38,12 @@ ${body}
 </main></body>
 </html>
 `
-  return html(text, { ...STYLE_POLICY, ...(hasForm ? { 'form-action': `'self'` } : {}) }, headers, status)
+  return html(
+    text,
+    { ...STYLE_POLICY, ...(hasForm ? { 'form-action': ["'self'", formAction].filter(Boolean).join(' ') } : {}) },
+    headers,
+    status,
+  )
 }
 
 export function escapeHtml(text: string): string {
@@ -41,7 +55,10 @@ export function escapeHtml(text: string): string {
     .replaceAll("'", '&#39;')
 }
 
-/** A path of our own, or the start: what a link brought must not lead a browser away. */
+/** It stands in a cookie while the person signs in, which has room for 4 KB, sealed. */
+export const OWN_PATH_MAX = 1_800
+
+/** A path of our own, or the start, which leads on: what a link brought must not lead a browser away. */
 export function ownPath(text: string | undefined): string {
-  return text !== undefined && text.length <= 500 && /^\/(?![/\\])[!-~]*$/.test(text) ? text : '/signed-in/done'
+  return text !== undefined && text.length <= OWN_PATH_MAX && /^\/(?![/\\])[!-~]*$/.test(text) ? text : '/'
 }

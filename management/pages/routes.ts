@@ -7,12 +7,15 @@ import { formBody, type SignedInQuery, type SignInQuery, signedInQuery, signInQu
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Attempts } from '../access/attempts.ts'
 import type { SessionAccess } from '../access/session.ts'
+import type { ClientDocuments } from '../oauth/documents.ts'
+import type { GrantUses } from '../oauth/uses.ts'
 import { setSessionCookies } from '../sessions/cookies.ts'
 import { ProviderRefusal } from '../sessions/provider.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
 import { createSignOut, type RevokeIssued } from '../sessions/sign-out.ts'
 import { cliPages } from './cli.ts'
 import { homePages, type MakeOrganization } from './home.ts'
+import { oauthPages } from './oauth.ts'
 import { escapeHtml, ownPath, page } from './pages.ts'
 import { createPendingSignIns } from './pending.ts'
 import { FORM_BYTES_MAX, PAGES, shown } from './shown.ts'
@@ -26,13 +29,21 @@ interface PageOptions {
   publicUrl: string
   signIn: SignIn | undefined
   attempts: Attempts
+  documents: ClientDocuments
+  uses: GrantUses
 }
 
 /** A sign-in is sealed and may ask the provider for its addresses: an address begins 20 a second, 200 at once. */
 const START_UNITS = 10
 
 export function pageRoutes(options: PageOptions): Route[] {
-  return [...signInPages(options), ...homePages(options), ...signOutPages(options), ...cliPages(options)]
+  return [
+    ...signInPages(options),
+    ...homePages(options),
+    ...signOutPages(options),
+    ...cliPages(options),
+    ...oauthPages(options),
+  ]
 }
 
 function signInPages({ sealer, publicUrl, signIn, attempts }: PageOptions): Route[] {
@@ -47,7 +58,13 @@ function signInPages({ sealer, publicUrl, signIn, attempts }: PageOptions): Rout
   }
   return [
     route(
-      { ...common, method: 'GET', path: '/sign-in', summary: 'Where a person signs in.', query: signInQuery },
+      {
+        ...common,
+        method: 'GET',
+        path: '/sign-in',
+        summary: 'Show the page where a person signs in.',
+        query: signInQuery,
+      },
       shown<SignInQuery>(async ({ query }) => {
         const { host } = new URL(required().provider.issuer)
         const fresh = query.fresh === 'true' ? { fresh: 'true' } : {}
@@ -65,7 +82,7 @@ function signInPages({ sealer, publicUrl, signIn, attempts }: PageOptions): Rout
         access: { ...open, units: START_UNITS },
         method: 'GET',
         path: '/sign-in/start',
-        summary: 'Leads to the sign-in provider.',
+        summary: 'Lead to the sign-in provider.',
         query: signInQuery,
       },
       shown<SignInQuery>(async ({ query, answer, yieldSlot }) => {
@@ -82,7 +99,8 @@ function signInPages({ sealer, publicUrl, signIn, attempts }: PageOptions): Rout
         access: attempts.counted(open),
         method: 'GET',
         path: '/signed-in',
-        summary: 'Where the sign-in provider leads a browser back to. Leads on at once: its address has the code.',
+        summary: 'Take a browser back from the sign-in provider.',
+        details: 'Leads on at once: its address has the code.',
         query: signedInQuery,
       },
       shown<SignedInQuery, string>(async ({ caller: address, query, headers, answer, yieldSlot }) => {
@@ -118,7 +136,7 @@ function signOutPages({ access, revokeIssued, publicUrl, signIn }: PageOptions):
         path: '/sign-out',
         access: open,
         tag: 'pages',
-        summary: 'Where a person signs out.',
+        summary: 'Show the page where a person signs out.',
         answers: PAGES,
       },
       shown(async () =>
@@ -126,7 +144,7 @@ function signOutPages({ access, revokeIssued, publicUrl, signIn }: PageOptions):
           'Sign out',
           `<p>This ends your session in this browser at once, in every tab.</p>
 <form method="post" action="/sign-out">
-<p><label><input type="checkbox" name="revoke_issued" value="true"> Also revoke the API keys and command lines that this session made. Do so if
+<p><label><input type="checkbox" name="revoke_issued" value="true"> Also revoke the API keys and command lines that this session made, and the clients that it allowed. Do so if
 somebody else may have used it.</label></p>
 <p><button class="go">Sign out</button></p>
 </form>`,
@@ -140,7 +158,7 @@ somebody else may have used it.</label></p>
         path: '/sign-out',
         access: access.sameSite,
         tag: 'pages',
-        summary: 'Signs out, as POST /api/auth/logout does.',
+        summary: 'Sign out, as POST /api/auth/logout does.',
         body: formBody,
         bodyRaw: true,
         bodyOptional: true,
@@ -151,7 +169,7 @@ somebody else may have used it.</label></p>
         const isRevoking = new URLSearchParams(String(call.body ?? '')).get('revoke_issued') === 'true'
         const { url, issued } = await signOut(call, { isRevoking })
         const revoked = issued
-          ? `<p>Revoked with the session: ${issued.apiKeys} API keys, ${issued.cliLogins} approvals of command lines, ${issued.tokens} tokens, ${issued.partnerCredentials} partner credentials and ${issued.invitations} invitations.</p>\n`
+          ? `<p>Revoked with the session: ${issued.apiKeys} API keys, ${issued.cliLogins} approvals of command lines, ${issued.tokens} tokens, ${issued.partnerCredentials} partner credentials, ${issued.invitations} invitations and ${issued.oauthGrants} clients that it allowed.</p>\n`
           : ''
         const further = url
           ? `<p>You may still be signed in at your sign-in provider: <a href="${escapeHtml(url)}">sign out there too</a>.</p>`

@@ -2,14 +2,17 @@
 // may do on data. It is stored sealed, so that all processes use the same one, and never leaves us but to the daemon.
 // Ended with its session: revoked in the cell, which reaches every daemon within seconds.
 
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { CONSOLE_HOLDER } from '@loci/contract/proxy.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../access/caller.ts'
+import { readForCaller } from '../access/own.ts'
 import { operationsOf } from '../access/roles.ts'
 import { noSession } from '../access/session.ts'
 import { useOrganization } from '../access/store.ts'
 import { requirePlaced, requireVisible } from '../services/services.ts'
-import { lockServiceAndCell, type Service } from '../services/store.ts'
+import { findService, lockServiceAndCell, type Service } from '../services/store.ts'
 import { type Issuer, mintToken, revokeToken } from '../tokens/tokens.ts'
 import {
   deleteCapability,
@@ -24,11 +27,25 @@ import {
 export interface ProxyCapabilities {
   /** Of the caller's session for the service, which must be the caller's. */
   of(caller: Caller, serviceId: string, requestId: string): Promise<{ service: Service; token: string }>
+  /** The caller's service, to follow its events with `ofConsole`. */
+  requireOwn(caller: Caller, serviceId: string): Promise<Service>
+  /** For the events of a service, which all who may see it follow together: of no session, and counted by no plan. */
+  ofConsole(
+    service: Pick<Service, 'id' | 'organizationId'>,
+    held: ConsoleCapability | undefined,
+  ): Promise<{ service: Service; capability: ConsoleCapability }>
   /** Revokes what sessions that are over have left: of one, or of all. */
   end(sessionId?: string): Promise<void>
 }
 
+export interface ConsoleCapability {
+  token: string
+  expiresAt: Date
+}
+
 const LIFE_S = 300
+/** It reads names and numbers, and stays in this process. A shorter one would fill the audit. */
+const CONSOLE_LIFE_S = 900
 /** One that is nearly over is not begun with: a request may take its time. */
 const LEFT_MS_MIN = 60_000
 const ENDED_AT_ONCE_MAX = 50
@@ -54,6 +71,29 @@ export function createProxyCapabilities(pool: Pool, issuer: Issuer): ProxyCapabi
         // Somebody else may have minted it while we waited.
         const token = (await current(sql, caller, service)) ?? (await mint(sql, issuer, caller, service, requestId))
         return { service, token }
+      }),
+    requireOwn: (caller, serviceId) =>
+      readForCaller(pool, caller, async (sql) => {
+        const service = await requireVisible(sql, caller, serviceId)
+        requirePlaced(service)
+        return service
+      }),
+    ofConsole: ({ id, organizationId }, held) =>
+      transaction(pool, async (sql) => {
+        await useOrganization(sql, organizationId)
+        const service = await findService(sql, organizationId, id)
+        if (!service || service.status === 'deleted') throw new ApiError('NOT_FOUND', 'The service was deleted.')
+        requirePlaced(service)
+        if (held && held.expiresAt.getTime() - Date.now() > LEFT_MS_MIN) return { service, capability: held }
+        const request = {
+          name: 'console',
+          ops: ['events:read'],
+          databases: ['*'],
+          ttlSeconds: CONSOLE_LIFE_S,
+          sub: CONSOLE_HOLDER,
+        }
+        const { token, expires_at } = await mintToken(sql, issuer, service, request, 'management')
+        return { service, capability: { token, expiresAt: new Date(expires_at) } }
       }),
     async end(sessionId) {
       for (const held of await listLeft(pool, sessionId ?? null, ENDED_AT_ONCE_MAX))

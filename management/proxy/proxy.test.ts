@@ -1,58 +1,20 @@
 import assert from 'node:assert/strict'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { openEventStream } from '@loci/chassis/testing/event-stream.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { ROLES } from '../access/roles.ts'
 import { PEOPLE } from '../testing/identity-provider.ts'
-import { type TestManagement, testManagement } from '../testing/management.ts'
+import { testManagement } from '../testing/management.ts'
 import { type Browser, SAME_ORIGIN, type SignInWorld, signInWorld } from '../testing/sign-in.ts'
+import { addService, claimsOf, type Heard, startCell } from '../testing/stand-in.ts'
 
 const [ALICE, BOB] = PEOPLE.map(({ email }) => email) as [string, string]
-
-interface Heard {
-  method: string
-  url: string
-  headers: IncomingMessage['headers']
-  body: string
-}
-
-/** Stands where a daemon would: notes what it is asked, and answers as the test says. */
-async function startCell(answer: (request: IncomingMessage, response: ServerResponse) => void) {
-  const heard: Heard[] = []
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const { method = '', url = '', headers } = request
-    heard.push({ method, url, headers, body: Buffer.concat(chunks).toString() })
-    answer(request, response)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    heard,
-    endpoint: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
 
 const json = (_: IncomingMessage, response: ServerResponse) =>
   void response
     .writeHead(200, { 'content-type': 'application/json', etag: '"3"', 'set-cookie': 'a=b', 'x-request-id': 'req_x' })
     .end('{"product":"loci"}')
-
-async function addService(management: TestManagement, email: string, endpoint: string) {
-  const party = await management.organization({ email })
-  const { id: cellId } = await management.cell()
-  await management.sql('update loci.cells set endpoint = $2 where id = $1', [cellId, endpoint])
-  const { id } = await management.instance(cellId, { organization: party.organizationId, tenant: party.tenantId })
-  return { ...party, serviceId: id, proxy: `/api/v1/services/${id}/proxy` }
-}
-
-const claimsOf = (token: string) =>
-  JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString()) as Record<string, unknown>
 
 const tokenOf = (heard: Heard | undefined) => String(heard?.headers[HEADER.capability])
 
@@ -137,7 +99,8 @@ test('the proxy leads to the data of the own service alone', async () => {
     const { status } = await alice.ask(`GET ${own.proxy}${path}`)
     assert.ok([400, 404].includes(status), `${path} ${status}`)
   }
-  assert.equal((await alice.ask(`GET ${other.proxy}/v1/system/info`)).status, 404)
+  for (const path of ['/v1/system/info', '/v1/events'])
+    assert.equal((await alice.ask(`GET ${other.proxy}${path}`)).status, 404, path)
   assert.equal((await alice.ask(`GET /api/v1/services/${newId('svc')}/proxy/v1/system/info`)).status, 404)
   assert.equal((await own.ask(`GET ${own.proxy}/v1/system/info`)).status, 403)
   assert.equal((await world.management.ask(`GET ${own.proxy}/v1/system/info`)).status, 401)
@@ -146,6 +109,30 @@ test('the proxy leads to the data of the own service alone', async () => {
   })
   assert.equal(fromElsewhere.error.code, 'ORIGIN_NOT_ALLOWED')
   assert.deepEqual(cell.heard, [])
+})
+
+// Mutants: 'health' or 'lifecycle' left out of OPEN; a 503 of the daemon taken for silence of the cell.
+test('a page reads the health and the lifecycle of the process behind its service, whatever it says of itself', async () => {
+  let status = 200
+  await using cell = await startCell(
+    (_, response) =>
+      void response.writeHead(status, { 'content-type': 'application/json' }).end('{"status":"as it says"}'),
+  )
+  const { world, own, alice } = await worldWith(cell.endpoint)
+  await using _ = world
+  await world.management.sql(`update loci.members set role = 'viewer'`)
+  const paths = ['/v1/health/live', '/v1/health/ready', '/v1/health/startup', '/v1/health/all', '/v1/lifecycle/status']
+  for (status of [200, 503])
+    for (const path of paths) {
+      const answer = await alice.ask(`GET ${own.proxy}${path}`)
+      assert.deepEqual([answer.status, answer.text], [status, '{"status":"as it says"}'], path)
+    }
+  assert.deepEqual(
+    cell.heard.map(({ url }) => url),
+    [...paths, ...paths],
+  )
+  assert.equal((await own.ask(`GET ${own.proxy}/v1/health/all`)).status, 403, 'an API key')
+  assert.equal((await alice.ask(`GET ${own.proxy}/v1/healthy`)).status, 404)
 })
 
 // Mutants: `service.endpoint` in place of endpointOf(); `new URL(path, endpoint)`, which drops the endpoint's own path.
@@ -193,6 +180,21 @@ test('one capability per session and service, in all processes, with what the ro
   assert.equal((await again.ask(line)).status, 200)
   const dump = JSON.stringify(await management.sql('select * from loci.session_capabilities'))
   for (const heard of cell.heard) assert.ok(!dump.includes(tokenOf(heard)))
+})
+
+// Mutants: membershipJson() with the operations of another role, or with those of owners for everybody.
+test('a session tells the operations that the proxy asks the service with, for each role', async () => {
+  await using cell = await startCell(json)
+  const { world, own, alice } = await worldWith(cell.endpoint)
+  await using _ = world
+  for (const role of ROLES) {
+    await world.management.sql('update loci.members set role = $1', [role])
+    assert.equal((await alice.ask(`GET ${own.proxy}/v1/system/info`)).status, 200)
+    const asked = claimsOf(tokenOf(cell.heard.at(-1))).ops as string[]
+    const [told] = (await alice.ask('GET /api/auth/session')).json<{ organizations: { ops: string[] }[] }>()
+      .organizations
+    assert.deepEqual(told?.ops.toSorted(), asked.toSorted(), role)
+  }
 })
 
 // Mutant: unanswered() in place of broken() for an answer that is no JSON.
@@ -245,28 +247,4 @@ test('large answers of services are collected 64 MiB at a time, whoever asks for
   while (open.length === asking.length) await new Promise((resolve) => setTimeout(resolve, 5))
   open.at(-1)?.end('"')
   assert.equal((await again).status, 200)
-})
-
-// Mutant: rechecks of endWithSession() that cut nothing.
-test('events stream through the proxy, and end within seconds after the session', async () => {
-  await using cell = await startCell((_, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write('id: 7\nevent: slot.updated\ndata: {"seq":7}\n\n')
-    // As a daemon does: a stream that is silent for long would be cut for that.
-    const beats = setInterval(() => response.write(': beat\n\n'), 1_000)
-    response.once('close', () => clearInterval(beats))
-  })
-  const { world, own, alice } = await worldWith(cell.endpoint)
-  await using _ = world
-  const cookie = `loci_access_token=${alice.access}`
-  const stream = await openEventStream(`${world.management.url}${own.proxy}/v1/events`, {
-    cookie,
-    ...SAME_ORIGIN,
-    'last-event-id': '6',
-  })
-  assert.equal(stream.status, 200)
-  await stream.until(({ event }) => event === 'slot.updated')
-  assert.equal(cell.heard[0]?.headers['last-event-id'], '6')
-  assert.equal((await alice.ask('POST /api/auth/logout', { body: {} })).status, 200)
-  await stream.ended()
 })

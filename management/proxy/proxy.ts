@@ -11,6 +11,8 @@ type Headers = Record<string, string | string[] | undefined>
  */
 const OPEN = new Set([
   ...['kv', 'working-memory', 'cognitive', 'memory', 'advice', 'events', 'databases', 'audit', 'system', 'conductor'],
+  // Of the process that answers, not of the service: a page says by them why its data are late.
+  ...['health', 'lifecycle'],
 ])
 
 /**
@@ -27,11 +29,20 @@ export function pathOf(tail: string): string {
   return `/${segments.map(encodeURIComponent).join('/')}`
 }
 
+/** Behind the path that the endpoint has, as clients ask: a gateway may tell its services apart by it. */
+export function targetOf(endpoint: string, path: string, query: Record<string, string> = {}): URL {
+  const target = new URL(endpoint)
+  target.pathname = `${target.pathname.replace(/\/+$/, '')}${path}`
+  target.search = new URLSearchParams(query).toString()
+  return target
+}
+
 /** Of the request: no cookie, no credential of the caller's, no address of the caller's. */
 const ASKED = [
   'accept',
   'content-type',
   'if-match',
+  'if-none-match',
   'idempotency-key',
   'last-event-id',
   'traceparent',
@@ -62,11 +73,11 @@ function pick(headers: Headers, names: readonly string[]): Record<string, string
   )
 }
 
-export type AnswerKind = 'json' | 'events' | 'other'
-
 /** A page of a daemon would be a page of our own origin, with our cookies. */
-export function kindOf({ 'content-type': type }: Headers): AnswerKind {
-  const [media] = String(type ?? '').split(';')
-  if (media?.trim() === 'application/json') return 'json'
-  return media?.trim() === 'text/event-stream' ? 'events' : 'other'
+export function isOfType({ 'content-type': type }: Headers, media: 'application/json' | 'text/event-stream'): boolean {
+  return (
+    String(type ?? '')
+      .split(';')[0]
+      ?.trim() === media
+  )
 }

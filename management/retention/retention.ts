@@ -3,6 +3,7 @@
 //   answers for repeats          24 hours
 //   operations that are over     7 days
 //   tokens that have expired     7 days after their end
+//   grants of OAuth              7 days after their end
 //   usage                        by the minute 2 days, by the hour 90 days, then by the day; marks 400 days
 //   config of deleted services   at once
 // Organizations take turns, a part of them each minute, so that each has its turn within the hour; row-level security
@@ -18,6 +19,7 @@ import {
   dropDeletedConfigs,
   listOrganizationIds,
   removeAnswers,
+  removeGrants,
   removeOperations,
   removeRolledMarks,
   removeTokens,
@@ -68,6 +70,7 @@ async function keepFor(pool: Pool, organizationId: string, now: Date): Promise<v
     (sql) => removeAnswers(sql, organizationId, before(1), ROWS_MAX),
     (sql) => removeOperations(sql, organizationId, before(7), ROWS_MAX),
     (sql) => removeTokens(sql, organizationId, before(7), ROWS_MAX),
+    (sql) => removeGrants(sql, organizationId, before(7), ROWS_MAX),
     (sql) => {
       const hours = { unit: 'hour' as const, from: ['hour', 'day'], before: wholeHour(before(2)), limit: ROWS_MAX }
       return rollUpUsage(sql, organizationId, hours)

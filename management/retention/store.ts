@@ -51,6 +51,11 @@ export async function removeTokens(sql: Sql, organizationId: string, before: Dat
   return children + (await remove(sql, 'retention_tokens', 'tokens', `t.expires_at < $2 and not ${isParent}`, values))
 }
 
+/** Also those that were ended before their time: their end is then. */
+export function removeGrants(sql: Sql, organizationId: string, before: Date, limit: number): Promise<number> {
+  return remove(sql, 'retention_grants', 'oauth_grants', 't.expires_at < $2', [organizationId, before, limit])
+}
+
 /** Nobody sees it any more, and it may be large. */
 export async function dropDeletedConfigs(sql: Sql, organizationId: string): Promise<void> {
   await sql.query({
@@ -76,18 +81,18 @@ export async function rollUpUsage(
         delete from loci.usage_minutes where organization_id = $1 and ctid = any (array(
           select u.ctid from loci.usage_minutes u where u.organization_id = $1 and u.minute < $2 and u.dedup <> all ($3)
           order by u.minute limit $4 for update skip locked))
-        returning service_id, minute, dedup, requests, writes, records, bytes
+        returning service_id, minute, dedup, requests, writes, records, bytes, units
       ), marked as (
         insert into loci.usage_rolled as known (organization_id, service_id, dedup, through)
         select $1, service_id, dedup, max(minute) from old where dedup <> all ('{hour,day}') group by service_id, dedup
         on conflict (organization_id, service_id, dedup) do update set through = greatest(known.through, excluded.through)
       ), rolled as (
-        insert into loci.usage_minutes as known (organization_id, service_id, minute, dedup, requests, writes, records, bytes)
+        insert into loci.usage_minutes as known (organization_id, service_id, minute, dedup, requests, writes, records, bytes, units)
         select $1, service_id, date_trunc($5, minute, 'UTC'), $5, sum(requests), sum(writes),
-          (array_agg(records order by minute desc, records desc))[1], (array_agg(bytes order by minute desc, bytes desc))[1]
+          (array_agg(records order by minute desc, records desc))[1], (array_agg(bytes order by minute desc, bytes desc))[1], sum(units)
         from old group by service_id, date_trunc($5, minute, 'UTC')
         on conflict (organization_id, service_id, minute, dedup) do update set requests = known.requests + excluded.requests,
-          writes = known.writes + excluded.writes, records = excluded.records, bytes = excluded.bytes
+          writes = known.writes + excluded.writes, records = excluded.records, bytes = excluded.bytes, units = known.units + excluded.units
       )
       select count(*)::int as rolled from old`,
     values: [organizationId, before, from, limit, unit],

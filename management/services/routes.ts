@@ -66,7 +66,8 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         // The limit is the handler's: the specification has the idempotency key, or the body, looked at before it.
         access: caller.scope('services:write', 'write', 'by the route'),
         tag: 'services',
-        summary: 'Create a service. It is made in the background: follow Operation-Location.',
+        summary: 'Create a service.',
+        details: 'It is made in the background: follow Operation-Location.',
         body: rawBody,
         bodyRaw: true,
         documentedBody: createServiceRequest,
@@ -129,7 +130,8 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         path: '/api/v1/services',
         access: caller.scope('services:read', 'read', 'by the route'),
         tag: 'services',
-        summary: 'The services of the organization, newest first; deleted ones only when asked for.',
+        summary: 'List the services of the organization, newest first.',
+        details: 'Deleted ones only when asked for.',
         query: listServicesQuery,
         answers: { 200: listServicesResponse },
         failureMessage: 'Failed to list services',
@@ -162,7 +164,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         path: '/api/v1/services/{id}',
         access: caller.scope('services:read', 'read'),
         tag: 'services',
-        summary: 'One service.',
+        summary: 'Read a service.',
         params,
         answers: { 200: serviceSchema },
         errors: ['NOT_FOUND'],
@@ -177,8 +179,8 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         path: '/api/v1/services/{id}',
         access: caller.scope('services:write', 'write'),
         tag: 'services',
-        summary:
-          'Rename a service, or change its plan or config: 202 with an operation when the change must reach its cell.',
+        summary: 'Rename a service, or change its plan or config.',
+        details: '202 with an operation when the change must reach its cell.',
         params,
         body: patchServiceRequest,
         answers: { 200: serviceSchema, 202: serviceOperation },
@@ -208,7 +210,8 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         path: '/api/v1/services/{id}',
         access: caller.scope('services:write', 'write'),
         tag: 'services',
-        summary: 'Delete a service and everything in it. Its quota is free at once.',
+        summary: 'Delete a service and everything in it.',
+        details: 'Its quota is free at once.',
         params,
         answers: { 202: serviceOperation },
         errors: ['NOT_FOUND', 'INVALID_STATE'],
@@ -232,7 +235,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
           path: `/api/v1/services/{id}/${verb}`,
           access: caller.scope('services:write', 'write'),
           tag: 'services',
-          summary: SUMMARIES[verb],
+          ...SAID[verb],
           params,
           body: noBody,
           bodyOptional: true,
@@ -265,10 +268,10 @@ function readSent(headers: Headers, bytes: Buffer): { request?: unknown; refusal
   }
 }
 
-const SUMMARIES = {
-  suspend: 'Refuse writes to the service until it is resumed. Nothing is lost.',
-  resume: 'Take writes again.',
-  retry: 'Look at the service again at once; a failed one is tried anew.',
+const SAID = {
+  suspend: { summary: 'Refuse writes to the service until it is resumed.', details: 'Nothing is lost.' },
+  resume: { summary: 'Take writes again.' },
+  retry: { summary: 'Look at the service again at once.', details: 'A failed one is tried anew.' },
 }
 
 function accepted(operation: { id: string }) {

@@ -61,7 +61,7 @@ test('API keys and command lines name their session, and end with it where sign-
   assert.deepEqual(out.json().revoked, {
     session: true,
     refresh_token: true,
-    issued: { api_keys: 3, cli_logins: 1, tokens: 0, partner_credentials: 0, invitations: 0 },
+    issued: { api_keys: 3, cli_logins: 1, tokens: 0, partner_credentials: 0, invitations: 0, oauth_grants: 0 },
   })
   for (const key of [own.secret, child.secret, commandLine]) assert.equal((await list(management, key)).status, 401)
   assert.deepEqual(outcome(await waiting.poll()), [403, 'FORBIDDEN'])
@@ -86,7 +86,7 @@ test('a sign-out that does not ask for it leaves what the session made, and can 
   assert.equal((await list(management, secret)).status, 200)
   const again = await copy.tab().ask(LOGOUT, { body: { revoke_issued: true } })
   assert.deepEqual(again.json<{ revoked: { issued: object } }>().revoked.issued, {
-    ...{ api_keys: 1, cli_logins: 0, tokens: 0, partner_credentials: 0, invitations: 0 },
+    ...{ api_keys: 1, cli_logins: 0, tokens: 0, partner_credentials: 0, invitations: 0, oauth_grants: 0 },
   })
   assert.equal((await list(management, secret)).status, 401)
   const nobody = await management.ask(LOGOUT, { body: { revoke_issued: true } })

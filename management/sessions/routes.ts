@@ -22,6 +22,7 @@ import {
   sessionWhole,
 } from '@loci/contract/sessions.ts'
 import type { Attempts } from '../access/attempts.ts'
+import { isStaffAddress, operationsOf, SCOPES_OF } from '../access/roles.ts'
 import {
   digestOf,
   noSession,
@@ -43,6 +44,7 @@ interface SessionRoutesOptions {
   /** Undefined where nobody can sign in (LOCI_OIDC_*). */
   signIn: { sessions: Sessions; provider: Provider; redirectUris: string[] } | undefined
   attempts: Attempts
+  staffEmails: readonly string[]
 }
 
 const BODY_BYTES_MAX = 16 * 1024
@@ -54,7 +56,7 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
   return [...readRoutes(options), ...changeRoutes(options)]
 }
 
-function readRoutes({ access, signIn, attempts }: SessionRoutesOptions): Route[] {
+function readRoutes({ access, signIn, attempts, staffEmails }: SessionRoutesOptions): Route[] {
   const profileOf = createProfiles(signIn?.provider)
 
   /** Throws for an address whose cookies fail too often. No cookie is no credential: pages ask before a sign-in. */
@@ -71,7 +73,9 @@ function readRoutes({ access, signIn, attempts }: SessionRoutesOptions): Route[]
         path: '/api/auth/session',
         access: attempts.from,
         tag: 'sessions',
-        summary: 'Who is signed in, as the sign-in provider tells it now (kept for ten seconds at most).',
+        summary: 'Read who is signed in, as the sign-in provider tells it now.',
+        details:
+          'Kept for ten seconds at most. With what each role may do, so that a page need not try what is refused; a refusal decides all the same.',
         answers: { 200: sessionShown, 401: sessionMissing },
         errors: ['IDENTITY_PROVIDER_UNAVAILABLE', 'STORE_UNAVAILABLE'],
       },
@@ -91,7 +95,9 @@ function readRoutes({ access, signIn, attempts }: SessionRoutesOptions): Route[]
             name: profile.name,
             picture: profile.picture,
           },
-          organizations: session.organizations.map(({ id, name, role }) => ({ id, name, role })),
+          staff: isStaffAddress(session.email, staffEmails),
+          organizations: session.organizations.map(membershipJson),
+          signed_in_at: session.signedInAt.toISOString(),
           expires_at: session.expiresAt.toISOString(),
         }
       },
@@ -102,7 +108,8 @@ function readRoutes({ access, signIn, attempts }: SessionRoutesOptions): Route[]
         path: '/api/auth/get-session',
         access: attempts.from,
         tag: 'sessions',
-        summary: 'The session with its access token, or null. Not for other sites.',
+        summary: 'Read the session with its access token, or null.',
+        details: 'Not for other sites.',
         answers: { 200: sessionWhole },
         errors: ['ORIGIN_NOT_ALLOWED', 'STORE_UNAVAILABLE'],
       },
@@ -123,7 +130,8 @@ function readRoutes({ access, signIn, attempts }: SessionRoutesOptions): Route[]
         path: '/api/auth/token',
         access: attempts.slowed(access.own),
         tag: 'sessions',
-        summary: 'The access token of the session, for integrations in the browser. Not for other sites.',
+        summary: 'Read the access token of the session, for integrations in the browser.',
+        details: 'Not for other sites.',
         answers: { 200: sessionToken },
       },
       ({ caller: { accessToken: access_token, expiresAt } }) => ({
@@ -165,7 +173,8 @@ function changeRoutes({ access, revokeIssued, publicUrl, signIn, attempts }: Ses
         path: '/api/auth/exchange',
         access: attempts.counted(access.sameSite),
         tag: 'sessions',
-        summary: 'Sign in with the code that the provider gave the browser; sets the cookies of a session.',
+        summary: 'Sign in with the code that the provider gave the browser.',
+        details: 'Sets the cookies of a session.',
         body: exchangeRequest,
         bodyBytesMax: BODY_BYTES_MAX,
         answers: { 200: exchangeResponse },
@@ -197,7 +206,8 @@ function changeRoutes({ access, revokeIssued, publicUrl, signIn, attempts }: Ses
         path: '/api/auth/refresh',
         access: byHandle,
         tag: 'sessions',
-        summary: 'New tokens by the refresh cookie. Tabs that ask at once get the same ones.',
+        summary: 'Make new tokens by the refresh cookie.',
+        details: 'Tabs that ask at once get the same ones.',
         bodyOptional: true,
         bodyBytesMax: BODY_BYTES_MAX,
         answers: { 200: exchangeResponse },
@@ -218,8 +228,9 @@ function changeRoutes({ access, revokeIssued, publicUrl, signIn, attempts }: Ses
         path: '/api/auth/logout',
         access: access.sameSite,
         tag: 'sessions',
-        summary:
-          'Sign out: ends the session here and its refresh token at the provider, clears the cookies. With `revoke_issued` it also revokes the API keys and command lines that the session made, and what those made.',
+        summary: 'Sign out.',
+        details:
+          'Ends the session here and its refresh token at the provider, clears the cookies. With `revoke_issued` it also revokes the API keys and command lines that the session made, with what those made, and ends what it allowed clients of OAuth.',
         body: logoutRequest,
         bodyOptional: true,
         bodyBytesMax: BODY_BYTES_MAX,
@@ -241,13 +252,14 @@ function changeRoutes({ access, revokeIssued, publicUrl, signIn, attempts }: Ses
   ]
 }
 
-function issuedJson({ apiKeys, cliLogins, tokens, partnerCredentials, invitations }: Issued) {
+function issuedJson({ apiKeys, cliLogins, tokens, partnerCredentials, invitations, oauthGrants }: Issued) {
   return {
     api_keys: apiKeys,
     cli_logins: cliLogins,
     tokens,
     partner_credentials: partnerCredentials,
     invitations,
+    oauth_grants: oauthGrants,
   }
 }
 
@@ -290,6 +302,10 @@ function createProfiles(provider: Provider | undefined): (session: OpenSession) 
 function missing(requestId: string): Reply {
   const body = { authenticated: false, ...errorBodyOf(noSession(), requestId, 'snake') }
   return reply(401, body, { 'www-authenticate': SESSION_CHALLENGE })
+}
+
+function membershipJson({ id, name, role }: OpenSession['organizations'][number]) {
+  return { id, name, role, scopes: [...SCOPES_OF[role]], ops: [...operationsOf(role)] }
 }
 
 function userOf({ userId: id, email, name }: OpenSession) {

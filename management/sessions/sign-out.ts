@@ -15,6 +15,7 @@ export interface Issued {
   tokens: number
   partnerCredentials: number
   invitations: number
+  oauthGrants: number
 }
 
 /** Ends what a session made; nothing where there was none. */

@@ -98,10 +98,13 @@ export interface TestManagement {
 export async function testManagement({
   settings: given = {},
   replicaOf,
+  consoleFolder,
 }: {
   settings?: Partial<ManagementSettings>
   /** Another process on the same database, with the same settings where no others are given. */
   replicaOf?: TestManagement
+  /** Where a console was built to. */
+  consoleFolder?: string
 } = {}): Promise<TestManagement> {
   const database = replicaOf
     ? { ...replicaOf.database, async [Symbol.asyncDispose]() {} }
@@ -117,6 +120,7 @@ export async function testManagement({
     log,
     version: '0.0.0-test',
     verifyAnswers: true,
+    consoleFolder,
   })
   const { url } = await management.start()
   const pool = openPool({ url: database.appUrl, applicationName: 'test', connectionsMax: 6, onError: () => {} })

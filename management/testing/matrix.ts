@@ -32,6 +32,12 @@ const toRead = { params: { id: '~service' }, expected: NOT_THERE_TO_READ }
 const toChange = { params: { id: '~service' }, expected: NOT_THERE }
 const toCommand = { params: { id: '~otherService' }, expected: NOT_THERE }
 
+/** Of an id that nobody has: whoever is admitted is told so. */
+function nowhere(operation: string): Row['expected'] {
+  const kinds = Object.entries(EXPECTED[`caller with ${operation}`] ?? {}).filter(([, one]) => one === 'admitted')
+  return Object.fromEntries(kinds.map(([kind]) => [kind, '404 NOT_FOUND']))
+}
+
 /** What is not a GET is refused when another site caused it, whatever else the caller may do. */
 function notFromElsewhere(rows: Record<string, Row>): Record<string, Row> {
   const refused: Row['expected'] = { 'cookie from another site': '403 ORIGIN_NOT_ALLOWED' }
@@ -58,6 +64,36 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     // A redirect to /docs: nothing to be admitted to.
     'GET /docs': open,
     'GET /.well-known/loci-capability-keys.json': open,
+    'GET /.well-known/oauth-authorization-server': open,
+    // Without a client: nobody is sent anywhere.
+    'GET /oauth/authorize': { class: 'open', expected: { none: '400 VALIDATION_ERROR' } },
+    // Of no request: nothing is allowed.
+    'POST /oauth/authorize': {
+      class: 'same site',
+      expected: {
+        none: '303',
+        session: '403 FORBIDDEN',
+        'session of another organization': '403 FORBIDDEN',
+        'session that names another organization': '403 FORBIDDEN',
+        'session of staff': '403 FORBIDDEN',
+      },
+    },
+    'POST /oauth/token': { class: 'open', expected: { none: '415 UNSUPPORTED_MEDIA_TYPE' } },
+    'POST /api/v1/oauth-clients': caller('keys:write', {
+      body: { name: 'matrix', redirect_uris: ['https://client.example/done'] },
+      expected: WHOLE,
+    }),
+    'GET /api/v1/oauth-clients': caller('keys:write', { expected: WHOLE }),
+    // None that there is: whoever may is told so.
+    'DELETE /api/v1/oauth-clients/{id}': caller('keys:write', {
+      params: { id: 'oac_00000000000000000000000000' },
+      expected: { ...nowhere('keys:write'), ...WHOLE },
+    }),
+    'GET /api/v1/oauth-grants': caller('anyone'),
+    'DELETE /api/v1/oauth-grants/{id}': caller('anyone', {
+      params: { id: 'oag_00000000000000000000000000' },
+      expected: nowhere('anyone') ?? {},
+    }),
 
     'GET /cell/v1/feed': cell,
     'GET /cell/v1/self': cell,
@@ -252,6 +288,13 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     // Every session here has an organization: nothing is made.
     'POST /signed-in/done': { class: 'same site', expected: { none: '303' } },
     'GET /': { class: 'open', expected: { none: '303' } },
+    // Here the console is not built.
+    ...Object.fromEntries(
+      ['/services', '/services/{path...}', '/s/{path...}', '/o/{path...}', '/staff/{path...}', '/go/{path...}'].map(
+        (path): [string, Row] => [`GET ${path}`, { class: 'open', expected: { none: '404 NOT_FOUND' } }],
+      ),
+    ),
+    'GET /console/{path...}': { class: 'open', expected: { none: '404 NOT_FOUND' } },
     'GET /dashboard': { class: 'open', expected: { none: '303' } },
     'GET /dashboard/': { class: 'open', expected: { none: '303' } },
     'GET /dashboard/{path...}': { class: 'open', expected: { none: '303' } },

@@ -265,6 +265,7 @@ test('a child is registered once, listed, and taken back by its jti; a second re
 
   const { epoch, next } = await cell.pull()
   assert.deepEqual((await own.ask(`DELETE ${own.tokens}/${jti}`)).json(), { deleted: true })
+  assert.equal((await own.ask(`DELETE ${own.tokens}/a%00b`)).status, 400)
   const told = (await cell.feed({ epoch, after: next })).items
   assert.deepEqual(
     told.map(({ key }) => key),

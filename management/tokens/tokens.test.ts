@@ -249,6 +249,22 @@ test('beyond 10,000 revocations of a service the older ones become an epoch, and
   assert.equal(entry?.count, 1)
 })
 
+// Mutant: `expires_at > now()` left out of takeOldest(). Who may only read would end everybody's tokens by ending many
+// short ones.
+test('revocations of tokens that are over by themselves make no epoch, however many they are', async () => {
+  await using management = await testManagement()
+  const cell = await management.cell()
+  const service = await management.instance(cell.id)
+  await management.sql(
+    `insert into loci.revocations (id, cell_id, kind, svc, value, expires_at, origin, created_at)
+     select 'rev_' || n, '', 'jti', $1, 'jti-' || n, now() - interval '1 minute', 'management', now() - interval '12 minutes'
+     from generate_series(1, 10001) as n`,
+    [service.id],
+  )
+  await management.within(service, (sql) => revokeToken(sql, service, newId('cap'), ACTOR))
+  assert.deepEqual(await management.sql(`select from loci.revocations where kind = 'svc'`), [])
+})
+
 test('a jti that we never saw is revoked for as long as any token may live, in that service alone', async () => {
   await using management = await testManagement()
   const cell = await management.cell()

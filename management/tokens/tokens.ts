@@ -41,7 +41,7 @@ export interface TokenRequest {
   maxDelegationDepth?: number | undefined
   /** The public key of the holder who will narrow it: then only that holder can make a usable token of it. */
   holderKey?: unknown
-  /** Who asked: `usr_…` or `key_…`. */
+  /** Who asked: `usr_…` or `key_…`; CONSOLE_HOLDER of management's own. */
   sub?: string | undefined
 }
 
@@ -198,7 +198,7 @@ function requireGrant(request: TokenRequest, service: Service, iat: number): Gra
   if (ops.includes('operator') && (databases[0] !== '*' || depth > 0))
     throw invalid('operator needs databases ["*"] and depth 0: it covers the whole instance and cannot be delegated')
   const ttlSeconds = requireTtl(request, service, iat)
-  if (request.sub !== undefined && !/^(usr|key)_[0-9a-z]{26}$/.test(request.sub))
+  if (request.sub !== undefined && !/^((usr|key)_[0-9a-z]{26}|console)$/.test(request.sub))
     throw invalid('sub must be the id of a user or an API key')
   if (request.name !== undefined && (request.name.length < 1 || request.name.length > 100))
     throw invalid('name must have 1 to 100 characters')

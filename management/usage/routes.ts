@@ -5,7 +5,7 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { CallerAccess } from '../access/caller.ts'
 import { readForCaller, requireOwnService, requireOwnTenant } from '../access/own.ts'
 import { findService } from '../services/store.ts'
-import { listServiceIds, listUsage } from './store.ts'
+import { listDearest, listServiceIds, listUsage } from './store.ts'
 import { rangeOf } from './usage.ts'
 
 interface UsageOptions {
@@ -28,7 +28,7 @@ export function usageRoutes({ caller: access, pool }: UsageOptions): Route[] {
       {
         ...shared,
         path: '/api/v1/services/{id}/usage',
-        summary: 'What a service was asked and holds, by minute, hour or day.',
+        summary: 'Read what a service was asked and holds, by minute, hour or day.',
         errors: ['NOT_FOUND'],
       },
       ({ caller, params: { id }, query }) =>
@@ -37,8 +37,9 @@ export function usageRoutes({ caller: access, pool }: UsageOptions): Route[] {
           const found = isId('svc', id) ? await findService(sql, organizationId, id) : undefined
           const service = requireOwnService(caller, found)
           const { from, to, step, stepMs } = rangeOf(query)
-          const usage = await listUsage(sql, { organizationId, serviceIds: [service.id] }, { from, to, stepMs })
-          return { usage, from, to, step }
+          const serviceIds = [service.id]
+          const usage = await listUsage(sql, { organizationId, serviceIds }, { from, to, stepMs })
+          return { usage, dearest: await listDearest(sql, { organizationId, serviceIds }), from, to, step }
         }),
     ),
 
@@ -46,7 +47,7 @@ export function usageRoutes({ caller: access, pool }: UsageOptions): Route[] {
       {
         ...shared,
         path: '/api/v1/tenants/{id}/usage',
-        summary: 'What all services of a tenant together were asked and hold, by minute, hour or day.',
+        summary: 'Read what all services of a tenant together were asked and hold, by minute, hour or day.',
       },
       ({ caller, params: { id }, query }) =>
         readForCaller(pool, caller, async (sql) => {
@@ -55,7 +56,7 @@ export function usageRoutes({ caller: access, pool }: UsageOptions): Route[] {
           const { from, to, step, stepMs } = rangeOf(query)
           const serviceIds = await listServiceIds(sql, organizationId, id)
           const usage = await listUsage(sql, { organizationId, serviceIds }, { from, to, stepMs })
-          return { usage, from, to, step }
+          return { usage, dearest: await listDearest(sql, { organizationId, serviceIds }), from, to, step }
         }),
     ),
   ]

@@ -7,7 +7,8 @@ import { type TestCell, type TestManagement, testManagement } from '../testing/m
 import { rangeOf } from './usage.ts'
 
 interface Usage {
-  usage: { at: string; requests: number; writes: number; records: number; bytes: number }[]
+  usage: { at: string; requests: number; writes: number; records: number; bytes: number; units: number }[]
+  dearest: { route: string; units: number }[]
   from: string
   to: string
   step: string
@@ -68,26 +69,82 @@ test('requests and writes add up over replicas and minutes; records and bytes ar
   const at = (hour: number) => `${DAY}T${hour}:00:00.000Z`
   assert.deepEqual(one, {
     usage: [
-      { at: at(10), requests: 14, writes: 4, records: 42, bytes: 420 },
-      { at: at(11), requests: 9, writes: 9, records: 43, bytes: 430 },
+      { at: at(10), requests: 14, writes: 4, records: 42, bytes: 420, units: 0 },
+      { at: at(11), requests: 9, writes: 9, records: 43, bytes: 430, units: 0 },
     ],
+    dearest: [],
     from: `${DAY}T00:00:00.000Z`,
     to: NEXT,
     step: 'hour',
   })
   assert.deepEqual(all.usage, [
-    { at: at(10), requests: 114, writes: 14, records: 1042, bytes: 10_420 },
-    { at: at(11), requests: 9, writes: 9, records: 43, bytes: 430 },
+    { at: at(10), requests: 114, writes: 14, records: 1042, bytes: 10_420, units: 0 },
+    { at: at(11), requests: 9, writes: 9, records: 43, bytes: 430, units: 0 },
   ])
   const byDay = (await own.ask(`GET ${own.tenant}?${range}&step=day`)).json<Usage>()
   assert.deepEqual(byDay.usage, [
-    { at: `${DAY}T00:00:00.000Z`, requests: 123, writes: 23, records: 1043, bytes: 10_430 },
+    { at: `${DAY}T00:00:00.000Z`, requests: 123, writes: 23, records: 1043, bytes: 10_430, units: 0 },
   ])
   const minutes = (await own.ask(`GET /api/v1/services/${first.id}/usage?${range}&step=minute`)).json<Usage>()
   assert.deepEqual(
     minutes.usage.map(({ requests }) => requests),
     [12, 2, 9],
   )
+})
+
+// Mutants: greatest() left out of saveUsage(), so that a report that comes twice counts twice; no `minute >` in
+// listDearest(); nothing forgotten in saveUsage().
+test('what was charged is told by the minute, and the five dearest routes of the last hour', async () => {
+  const own = await party()
+  const [first, second] = own.services
+  const now = Math.floor(Date.now() / 60_000) * 60_000
+  const minute = (ago: number) => new Date(now - ago * 60_000).toISOString()
+  const told = (svc: string, ago: number, routes: Record<string, number>, dedup = 'r') => ({
+    ...{ svc, minute: minute(ago), dedup, requests: 1, writes: 0, records: 0, bytes: 0 },
+    units: Object.values(routes).reduce((sum, units) => sum + units, 0),
+    routes: Object.entries(routes).map(([route, units]) => ({ route, units })),
+  })
+  const usage = [
+    told(first.id, 2, { 'GET /v1/a': 1, 'GET /v1/b': 2, 'GET /v1/c': 3, 'GET /v1/d': 4, 'GET /v1/e': 5 }),
+    told(first.id, 2, { 'GET /v1/a': 1 }, 'r2'),
+    told(first.id, 3, { 'POST /v1/f': 40.5, 'due work: cycle': 1.5 }),
+    told(first.id, 90, { 'GET /v1/old': 1_000 }),
+    told(second.id, 2, { 'POST /v1/f': 7 }),
+  ]
+  for (let n = 0; n < 2; n += 1) assert.equal((await cell.report({ usage })).status, 200)
+  // A cell of the release before says nothing of it.
+  await cell.report({ usage: [{ ...usage[0], routes: undefined, units: undefined, minute: minute(5) }] })
+
+  const url = `GET /api/v1/services/${first.id}/usage?step=minute`
+  const one = (await own.ask(url)).json<Usage>()
+  const all = (await own.ask(`GET ${own.tenant}`)).json<Usage>()
+
+  assert.deepEqual(
+    new Map(one.usage.map(({ at, units }) => [at, units])),
+    new Map([
+      [minute(90), 1_000],
+      [minute(5), 0],
+      [minute(3), 42],
+      [minute(2), 16],
+    ]),
+  )
+  const routes = ['POST /v1/f', 'GET /v1/e', 'GET /v1/d', 'GET /v1/c', 'GET /v1/a']
+  assert.deepEqual(
+    one.dearest.map(({ route }) => route),
+    routes,
+  )
+  assert.deepEqual(one.dearest[0], { route: 'POST /v1/f', units: 40.5 })
+  assert.deepEqual(all.dearest[0], { route: 'POST /v1/f', units: 47.5 })
+  // What is shown for an hour is kept for an hour.
+  await management.sql(`update loci.usage_minutes set minute = minute - interval '1 hour' where service_id = $1`, [
+    first.id,
+  ])
+  await cell.report({ usage: [told(first.id, 1, {})] })
+  assert.deepEqual((await own.ask(url)).json<Usage>().dearest, [])
+  const kept = await management.sql('select 1 from loci.usage_minutes where service_id = $1 and routes is not null', [
+    first.id,
+  ])
+  assert.equal(kept.length, 0)
 })
 
 test('a range is half-open: what begins at its end belongs to the next', async () => {
@@ -165,7 +222,7 @@ test('usage is read by the index of its key', async () => {
   const own = await party()
   const [{ id }] = own.services
   await management.sql(
-    `insert into loci.usage_minutes select $1, $2, '2026-01-01Z'::timestamptz + n * interval '1 minute', 'a', 1, 1, 1, 1
+    `insert into loci.usage_minutes select $1, $2, '2026-01-01Z'::timestamptz + n * interval '1 minute', 'a', 1, 1, 1, 1, 1
       from generate_series(1, 40000) as n`,
     [own.organizationId, id],
   )

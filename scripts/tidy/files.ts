@@ -9,7 +9,7 @@ const LINES_MAX = 400
 const NAMELESS = new Set(['utils', 'util', 'helpers', 'helper', 'common', 'types'])
 const LAYERS = new Set(['controllers', 'services', 'repositories'])
 /** Folders that carry a layer's name because the API has that noun. */
-const NOUNS = new Set(['management/services'])
+const NOUNS = new Set(['management/services', 'console/pages/services'])
 
 /** They say that Node is too old, so a Node that cannot read TypeScript must be able to read them. */
 const READ_BY_OLD_NODES = /^(?:libs\/chassis|daemon|management)\/start\.cjs$/

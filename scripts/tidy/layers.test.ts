@@ -146,6 +146,8 @@ const environment: Example[] = [
     { 'libs/postgres/testing/database.ts': 'process.env.A', 'sdk/a.test.ts': 'process.env.A' },
     undefined,
   ],
+  ['in the client of Node', { 'sdk/node.ts': 'process.env' }, undefined],
+  ['in the client of browsers', { 'sdk/loci.ts': 'process.env' }, /read it in program\.ts/],
   ['only in a comment', { 'daemon/kv/kv.ts': '// process.env is read in main.ts' }, undefined],
 ]
 rule('environment', environment, (_, sources) => checkEnvironment(sources))

@@ -24,13 +24,20 @@ const FLOORS: Readonly<Record<string, number>> = {
   scripts: 5,
   // Preloaded by an operator into a program that knows nothing of it; it is installed by itself.
   'deploy/otel': 5,
+  // What a user writes: it has the published client, and nothing of ours.
+  'examples/support-agent': 5,
 }
 
 /** What a package may import where its floor alone would let it have more. */
 const ONLY: Readonly<Record<string, readonly string[]>> = {
   // It runs in browsers and with customers: no database, no server.
   sdk: ['libs/contract', 'libs/capability'],
+  // It starts the programs and talks to them over HTTP.
+  cli: ['libs/contract', 'libs/capability', 'libs/chassis', 'libs/postgres', 'sdk'],
+  // A page of ours in a browser: what it knows it asks for, as anybody's client does.
+  console: ['libs/contract', 'sdk'],
   'deploy/otel': [],
+  'examples/support-agent': [],
 }
 
 type Edges = Readonly<Record<string, readonly string[]>>
@@ -43,17 +50,23 @@ const FEATURE_EDGES: Edges = {
   // advice -> memory: an intent is read by the analyser of records.
   daemon: ['advice -> memory', 'cycles -> memory', 'cycles -> working-memory', 'projections -> memory'],
   management: [
+    'api-keys -> oauth',
     'api-keys -> partner-credentials',
     'api-keys -> tenants',
     'api-keys -> tokens',
     'billing -> provisioning',
     'cli-logins -> api-keys',
+    'cli-logins -> oauth',
     'cells -> keys',
     'cells -> provisioning',
     'cells -> tokens',
+    'console -> pages',
+    'oauth -> services',
+    'oauth -> tokens',
     'organizations -> api-keys',
     'organizations -> tenants',
     'pages -> cli-logins',
+    'pages -> oauth',
     'pages -> sessions',
     'partner-credentials -> services',
     'proxy -> services',
@@ -169,7 +182,7 @@ export function roomEdges(sources: Sources, program: string): Map<string, Set<st
  * More arrows than this, and a program cannot be drawn on a page any more. A new feature that needs more raises it; the
  * worked feature of CONTRIBUTING.md takes three.
  */
-const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 64, management: 114 }
+const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 64, management: 123 }
 
 export function checkRoomEdges(sources: Sources, maxima = ROOM_EDGES_MAX): Problem[] {
   return Object.entries(maxima).flatMap(([program, max]) => {
@@ -220,6 +233,9 @@ export function checkTesting(sources: Sources): Problem[] {
 /** They find the test server and its programs; no program of ours imports them. */
 const ENVIRONMENT_OF_TESTS = new Set(['libs/postgres/testing/database.ts', 'libs/postgres/testing/throwaway.ts'])
 
+/** `new Loci()` in Node; browsers get another file. */
+const ENVIRONMENT_OF_CLIENTS = 'sdk/node.ts'
+
 const READS_ENV = 'reads process.env; read it in program.ts and hand the value down'
 
 /** Settings are read in one place per program, so that `program.ts` is the whole list of them. */
@@ -228,6 +244,7 @@ export function checkEnvironment(sources: Sources): Problem[] {
     (FLOORS[packageOf(file)] ?? 0) >= 4 ||
     isTest(file) ||
     /^(?:(?:libs\/)?[^/]+\/main|(?:daemon|management)\/program)\.ts$/.test(file) ||
+    file === ENVIRONMENT_OF_CLIENTS ||
     ENVIRONMENT_OF_TESTS.has(file)
   return scan(sources, allowed, /(?<![\w$.])(?:globalThis\s*\.\s*)?process\s*\.\s*env\b/g, READS_ENV)
 }
@@ -325,7 +342,7 @@ function outboundCalls(source: Source): RegExp {
 
 export function packageOf(file: string): string {
   const [first = '', second = ''] = file.split('/')
-  return first === 'libs' || first === 'deploy' ? `${first}/${second}` : first
+  return ['libs', 'deploy', 'examples'].includes(first) ? `${first}/${second}` : first
 }
 
 /** A test, or what tests share: `testing/tcp-proxy.ts`. */

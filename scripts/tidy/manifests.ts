@@ -1,5 +1,6 @@
-// package.json against the imports: what is used is declared, our own packages included, what is declared is used,
-// versions are exact, each package says its licence, and each package in the lockfile has a digest.
+// package.json against the imports, those of style sheets too: what is used is declared, our own packages included,
+// what is declared is used, versions are exact, each package says its licence, and each package in the lockfile has a
+// digest.
 
 import { isBuiltin } from 'node:module'
 import { isTest, isTopFloor, type Problem, packageOf } from './layers.ts'
@@ -9,7 +10,7 @@ type Manifest = Partial<Record<Kind | 'scripts', Record<string, string>>> & { na
 type Kind = 'dependencies' | 'devDependencies' | 'optionalDependencies' | 'peerDependencies'
 
 /** Run as commands by scripts/check.ts, never imported. */
-const ROOT_TOOLS = new Set(['@biomejs/biome', 'typescript'])
+const ROOT_TOOLS = new Set(['@biomejs/biome', '@redocly/cli', 'typescript'])
 
 export function checkDependencies(tree: Tree, sources: ReadonlyMap<string, Source>): Problem[] {
   const manifests = readManifests(tree)
@@ -39,6 +40,14 @@ export function checkDependencies(tree: Tree, sources: ReadonlyMap<string, Sourc
         line,
         text: `imports '${name}', which ${manifest} does not have in its ${kind}`,
       })
+    }
+  }
+  for (const [file, text] of tree) {
+    const home = packageOf(file)
+    if (!file.endsWith('.css') || !manifests.has(home)) continue
+    for (const [, specifier = ''] of text.matchAll(/url\("([^"]+)"\)/g)) {
+      const name = npmName(specifier)
+      if (name !== undefined) imported.set(home, (imported.get(home) ?? new Set()).add(name))
     }
   }
   for (const [home, manifest] of manifests) {
@@ -109,7 +118,7 @@ export function checkLockfile(tree: Tree): Problem[] {
 function readManifests(tree: Tree): Map<string, Manifest> {
   const manifests = new Map<string, Manifest>()
   for (const [file, text] of tree) {
-    if (/^(?:(?:(?:libs|deploy)\/)?[^/]+\/)?package\.json$/.test(file))
+    if (/^(?:(?:(?:libs|deploy|examples)\/)?[^/]+\/)?package\.json$/.test(file))
       manifests.set(file.replace(/\/?package\.json$/, ''), JSON.parse(text))
   }
   return manifests

@@ -11,9 +11,11 @@ const ENTRIES: readonly { pattern: RegExp; why: string }[] = [
   { pattern: /^tests\/system\/[^/]+\.ts$/, why: 'tests/system.ts starts the one it is asked for by name' },
   { pattern: /^bench\/[^/]+\.ts$/, why: 'bench/bench.ts starts the one it is asked for by name' },
   { pattern: /^eval\/[^/]+\.ts$/, why: 'eval/eval.ts starts the one it is asked for by name' },
+  { pattern: /^scripts\/examples\.ts$/, why: 'started by hand when an answer changed; CONTRIBUTING.md' },
   { pattern: /^scripts\/meaning\.ts$/, why: 'started by hand when the analyser changed; docs/meaning.md' },
   { pattern: /^deploy\/otel\/otel\.ts$/, why: 'operators preload it with node --import' },
   { pattern: /^(?:daemon|management)\/program\.ts$/, why: 'start.cjs beside it loads it' },
+  { pattern: /^console\/pages\/[^/]+\/page\.tsx$/, why: 'console/pages.ts finds every page by its folder' },
   { pattern: /\.d\.ts$/, why: 'declarations are read by the compiler' },
   { pattern: /\.config\.ts$/, why: 'read by the tool it configures' },
 ]
@@ -25,6 +27,11 @@ const PUBLISHED: readonly { pattern: RegExp; why: string }[] = [
     pattern: /^libs\/capability\/capability\.ts$/,
     why: 'holders narrow, seal and verify with it; vectors.json is for them',
   },
+  {
+    pattern: /^console\/(?:format\.ts|api\/|parts\/|frame\/)/,
+    why: 'the words that pages are written in; pages come one by one',
+  },
+  { pattern: /^console\/pages\/[^/]+\/page\.tsx$/, why: 'console/pages.ts finds every page by its folder' },
   { pattern: /\.config\.ts$/, why: 'read by the tool it configures' },
 ]
 

@@ -110,6 +110,7 @@ const OF_THE_DAEMON: Row[] = [
   ['LOCI_ADMIN_TOKEN', 'loci_adm_something', /did you mean LOCI_ADMIN_TOKEN_DIGESTS/],
   ['LOCI_MANAGEMENT_URL', 'http://loci.example', /must be https/],
   ['LOCI_MANAGEMENT_URL', 'ftp://loci.example', /origin/],
+  ['LOCI_AUTHORIZATION_SERVER', 'http://loci.example', /must be https/],
   ['LOCI_ENCODER', '', /must not be empty/],
   ['LOCI_PARTNER_NAME', 'kv', /another path of this program/],
   ['LOCI_PARTNER_NAME', 'a/b', /one path segment/],

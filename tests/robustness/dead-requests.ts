@@ -7,6 +7,7 @@ import type { MatrixRow } from '@loci/chassis/testing/matrix.ts'
 import { ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { cookieNames } from '@loci/contract/headers.ts'
 import { type IdType, newId } from '@loci/contract/ids.ts'
+import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import { MATRIX as DAEMON } from '@loci/daemon/testing/matrix.ts'
 import type { IdentityProvider } from '@loci/management/testing/identity-provider.ts'
 import { MATRIX as MANAGEMENT } from '@loci/management/testing/matrix.ts'
@@ -146,6 +147,15 @@ function special(row: string, { code, page }: Fresh): Partial<DeadRequest> {
     return { line: `POST /api/v1/cli-logins/cli_${'0'.repeat(30)}/poll`, body: { device_code: 'x'.repeat(43) } }
   if (row === 'POST /signed-in/done') return { body: 'name=' }
   if (row === 'POST /cli-login') return { body: 'user_code=BBBB-BBBB' }
+  if (row === 'GET /oauth/authorize') return { line: `GET /oauth/authorize?client_id=${newId('oac')}` }
+  if (row === 'POST /oauth/token') {
+    const refresh_token = formatSecretToken('ort', newId('oag'), 'x'.repeat(43))
+    const fields = { grant_type: 'refresh_token', client_id: newId('oac'), refresh_token }
+    return {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: String(new URLSearchParams(fields)),
+    }
+  }
   if (/^POST .*\/proxy\//.test(row)) return { body: { operations: [{ op: 'put', key: 'dead', value: 1 }] } }
   return /^(PUT|PATCH) .*\/proxy\//.test(row) ? { body: { value: 1 } } : {}
 }

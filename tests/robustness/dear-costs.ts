@@ -20,6 +20,12 @@ export interface CostlyKind {
   isPartner?: boolean
   /** Its price is told and not measured, because its statements read much and say little. */
   isTold?: boolean
+  /** Besides the credential. */
+  headers?: Record<string, string>
+  /** A stream without an end: what it costs is not known when its headers are sent. */
+  streamMs?: number
+  /** Nobody is asked who he is, and its address pays. */
+  isOpen?: boolean
   tokens: string[]
   service: WorldTenant
 }
@@ -67,7 +73,7 @@ export async function dearCosts(
         cost = again
     }
     await setRate(world, [kind.service], perSecond)
-    report.promise(`the price of ${kind.name}`, isTrue(kind, cost), figureOf(kind, cost))
+    if (!kind.streamMs) report.promise(`the price of ${kind.name}`, isTrue(kind, cost), figureOf(kind, cost))
     report.promise(
       `the meter sees ${kind.name}`,
       cost.metered >= METERED_MIN,
@@ -85,8 +91,8 @@ export async function unpaid(world: World, daemon: LociProcess, { kind }: Measur
   return isTrue(kind, cost) ? undefined : figureOf(kind, cost)
 }
 
-function isTrue({ isTold }: CostlyKind, { sum, units }: Total): boolean {
-  if (isTold) return true
+function isTrue({ isTold, streamMs }: CostlyKind, { sum, units }: Total): boolean {
+  if (isTold || streamMs) return true
   const ms = sum / units / 1_000
   return units > SMALL_UNITS ? ms >= UNIT_MS.min && ms <= UNIT_MS.max : ms <= SMALL_MS_MAX
 }
@@ -137,7 +143,7 @@ async function processorTime(world: World, { url }: LociProcess, kind: CostlyKin
 }
 
 /** What the daemon has used for nobody so far. */
-async function unmeteredUs(client: PlainClient, url: string): Promise<number> {
+export async function unmeteredUs(client: PlainClient, url: string): Promise<number> {
   const outcome = await client.send(url, { method: 'GET', path: '/metrics', headers: {} })
   const found = outcome.kind === 'answer' ? /^loci_unmetered_seconds ([\d.e+-]+)$/m.exec(outcome.body) : null
   if (!found) throw new Error('the metrics have no loci_unmetered_seconds')
@@ -170,11 +176,11 @@ async function sendOne(client: PlainClient, url: string, kind: CostlyKind, n: nu
   }
 }
 
-function requestOf({ method, path, body, isPartner, tokens }: CostlyKind, n: number) {
+function requestOf({ method, path, body, isPartner, headers, tokens }: CostlyKind, n: number) {
   const token = tokens[n % tokens.length] as string
   return {
     ...{ method, path },
-    headers: isPartner ? { authorization: `Bearer ${token}` } : { 'x-loci-capability': token },
+    headers: { ...headers, ...(isPartner ? { authorization: `Bearer ${token}` } : { 'x-loci-capability': token }) },
     ...(body === undefined ? {} : { body: body.replaceAll('{n}', `cost ${n}`) }),
   }
 }

@@ -10,9 +10,11 @@ export interface DearMind {
   method: string
   path: string
   /** `{n}` in it stands for the variant, so that nothing is a repeat. */
-  body: string
+  body?: string
   variants: number
   isPartner?: boolean
+  headers?: Record<string, string>
+  streamMs?: number
   burst?: number
   /** What must be there before it is dear. */
   fill(url: string, service: WorldTenant): Promise<void>
@@ -24,6 +26,9 @@ const BATCH = 100
 const OBSERVATIONS = 100
 const OBSERVATION_CHARACTERS = 2_000
 const PROJECTIONS = 500
+/** Of each, where the array is to have 464 KB. */
+const INTENT_CHARACTERS = 765
+const STREAM_MS = 300
 const TOOLS = 1_000
 const VARIANTS = 200
 
@@ -62,6 +67,18 @@ export function dearMinds(records: number): DearMind[] {
       body: JSON.stringify(Array.from({ length: PROJECTIONS }, (_, n) => outcomeOf(`{n} ${n}`, n))),
     },
     {
+      ...{ method: 'POST', name: 'projections of 464 KB', path: '/v1/partner/projections' },
+      ...{ variants: VARIANTS / 10, isPartner: true, fill: async () => {} },
+      body: JSON.stringify(
+        Array.from({ length: PROJECTIONS }, (_, n) => outcomeOf(`large {n} ${n}`, n, INTENT_CHARACTERS)),
+      ),
+    },
+    {
+      // Every record that was stored is an event: all of them, again and again.
+      ...{ method: 'GET', name: 'event replay', path: '/v1/events', variants: 1, fill: fillRecords },
+      ...{ headers: { 'last-event-id': '0' }, streamMs: STREAM_MS },
+    },
+    {
       ...{ ...post1, name: `ranks of ${TOOLS} tools`, path: '/v1/advice/tools:rank', isPartner: true },
       async fill(url, service) {
         for (let from = 0; from < TOOLS; from += PROJECTIONS)
@@ -80,10 +97,13 @@ export function dearMinds(records: number): DearMind[] {
   ]
 }
 
-function outcomeOf(event: string, n: number): object {
+function outcomeOf(event: string, n: number, characters = 200): object {
   return {
     ...{ projection_class: 'tool_outcome', source_event_id: event, task_class: 'support' },
-    ...{ task_intent: wordsFrom(n, 200), tools: [{ tool_id: `tool-${n}`, outcome: n % 3 ? 'success' : 'failure' }] },
+    ...{
+      task_intent: wordsFrom(n, characters),
+      tools: [{ tool_id: `tool-${n}`, outcome: n % 3 ? 'success' : 'failure' }],
+    },
   }
 }
 

@@ -13,10 +13,23 @@ export interface Followed {
 export interface Follower {
   readonly seen: Followed[]
   readonly connections: number
+  /** It has been told where it began: nothing after that may be missed. */
+  readonly isPlaced: boolean
   stop(): void
 }
 
-export function follow(urls: string[], token: string, random: Random, stayMs: number): Follower {
+/** Where they follow, and as whom. */
+export interface Place {
+  path: string
+  headers: Record<string, string>
+}
+
+export const followCapability = (token: string): Place => ({
+  path: '/v1/events',
+  headers: { 'x-loci-capability': token },
+})
+
+export function follow(urls: string[], { path, headers }: Place, random: Random, stayMs: number): Follower {
   const seen: Followed[] = []
   let last: string | undefined
   let connections = 0
@@ -35,11 +48,8 @@ export function follow(urls: string[], token: string, random: Random, stayMs: nu
       setTimeout(connect, random.below(50))
     }
     current = request(
-      `${url}/v1/events`,
-      {
-        agent: false,
-        headers: { 'x-loci-capability': token, ...(last === undefined ? {} : { 'last-event-id': last }) },
-      },
+      `${url}${path}`,
+      { agent: false, headers: { ...headers, ...(last === undefined ? {} : { 'last-event-id': last }) } },
       (answer) => {
         answer.setEncoding('utf8')
         answer.on('data', (text: string) => {
@@ -68,6 +78,9 @@ export function follow(urls: string[], token: string, random: Random, stayMs: nu
     seen,
     get connections() {
       return connections
+    },
+    get isPlaced() {
+      return last !== undefined
     },
     stop() {
       isOver = true

@@ -17,6 +17,10 @@ export interface LoadOptions {
   tokens: string[]
   /** They are credentials of a partner, not capabilities. */
   isPartner?: boolean
+  /** Besides the credential. */
+  headers?: Record<string, string>
+  /** The answer is a stream without an end: it is read for so long, and the connection closed. */
+  streamMs?: number
   /** `{n}` as in the path. */
   body?: string
   /** How many requests can be outstanding at most. */
@@ -98,7 +102,7 @@ async function generate(options: LoadOptions): Promise<LoadResult> {
     connection.send(requests[next] as Buffer)
   }
   for (let i = 0; i < connections; i += 1)
-    openConnection(new URL(options.url), tally, (connection) => {
+    openConnection(new URL(options.url), tally, options.streamMs, (connection) => {
       if (perSecond === undefined) send(connection)
       else idle.push(connection)
     })
@@ -147,14 +151,23 @@ function startArrivals(perSecond: number, tally: Tally, idle: Connection[], send
 const ADDRESSES = 16
 let opened = 0
 
-function openConnection(url: URL, tally: Tally, onIdle: (connection: Connection) => void): void {
+function openConnection(
+  url: URL,
+  tally: Tally,
+  streamMs: number | undefined,
+  onIdle: (connection: Connection) => void,
+): void {
   let sentAt = 0
   let isWaiting = false
-  const take = answerReader((answer) => {
+  const readAnswers = answerReader((answer) => {
     isWaiting = false
     if (tally.isCounting) count(tally, answer, performance.now() - sentAt)
-    if (!tally.isOver) onIdle(connection)
+    if (streamMs !== undefined && answer.startsWith('HTTP/1.1 200 ')) {
+      take = () => true
+      setTimeout(() => socket.destroy(), streamMs)
+    } else if (!tally.isOver) onIdle(connection)
   })
+  let take = readAnswers
   const socket: Socket = connect({
     host: url.hostname,
     port: Number(url.port),
@@ -178,7 +191,7 @@ function openConnection(url: URL, tally: Tally, onIdle: (connection: Connection)
     if (tally.isOver) return
     if (isWaiting && tally.isCounting) tally.errors += 1
     // What is sent on it meanwhile goes nowhere and is not counted as an answer.
-    setTimeout(() => openConnection(url, tally, onIdle), RECONNECT_MS)
+    setTimeout(() => openConnection(url, tally, streamMs, onIdle), RECONNECT_MS)
   })
 }
 
@@ -194,7 +207,7 @@ function count(tally: Tally, answer: string, ms: number): void {
   tally.refusals[told] = (tally.refusals[told] ?? 0) + 1
 }
 
-/** Calls back with each answer when its last byte is in. Answers must have a content-length. */
+/** Calls back with each answer when its last byte is in: of one without a content-length, when its headers are. */
 function answerReader(onAnswer: (answer: string) => void): (bytes: Buffer, length: number) => boolean {
   let text = ''
   let needed = 0
@@ -222,6 +235,7 @@ function requestBytes(options: LoadOptions, token: string, n: number): Buffer {
     `${method} ${path.replaceAll('{n}', String(n))} HTTP/1.1`,
     `host: ${new URL(url).host}`,
     isPartner ? `authorization: Bearer ${token}` : `x-loci-capability: ${token}`,
+    ...Object.entries(options.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
     ...(body === undefined ? [] : ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`]),
   ]
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`)

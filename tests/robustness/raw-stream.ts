@@ -121,7 +121,9 @@ export function parseAnswers(received: Buffer): RawAnswer[] {
 /** What is wrong with an answer by the promises that hold for all of them; undefined when nothing is. */
 export function faultOf({ status, headers, body, isCut }: RawAnswer): string | undefined {
   if (status === 0) return 'is not HTTP'
-  if (status >= 500 && !(status === 503 && headers['retry-after'])) return `has status ${status}: ${body.slice(0, 200)}`
+  // The webhook of billing is told 500 for whatever it is to repeat. Of a bug the log has a line, which the fuzz reads.
+  const isForNow = status === 503 || (status === 500 && body === '{"error":"Failed to process billing event"}')
+  if (status >= 500 && !(isForNow && headers['retry-after'])) return `has status ${status}: ${body.slice(0, 200)}`
   const requestId = headers['x-request-id'] ?? ''
   if (!/^req_[0-9a-z]{20,}$/.test(requestId)) return `${status} has no request id`
   if (status < 400 || body === '' || isCut) return undefined

@@ -4,6 +4,7 @@
 
 import type { PlainRequest } from './plain-client.ts'
 import type { Random } from './seeded.ts'
+import { adviceRequests } from './twin-advice.ts'
 import type { Credential, Twin, TwinDatabase } from './twins.ts'
 
 export interface TwinRequest extends PlainRequest {
@@ -19,7 +20,7 @@ export interface Routes {
 
 export interface RequestMaker {
   next(): TwinRequest
-  /** Cursors of answers, to be tried by the others. */
+  /** Cursors and ids of memories in answers, to be tried by the others. */
   learn(twin: Twin, body: string): void
   turn: Twin
 }
@@ -31,13 +32,17 @@ const SHARED_REPEATS = 50
 
 export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, random: Random): RequestMaker {
   const cursors = new Map<Twin, string[]>(twins.map((twin) => [twin, []]))
+  const memories = new Map<Twin, string[]>(twins.map((twin) => [twin, []]))
   let count = 0
+  const { advise, tell } = adviceRequests(random, { ownDatabase, anyDatabase })
   const maker: RequestMaker = {
     turn: twins[0] as Twin,
     learn(twin, body) {
       const cursor = /"next_?[cC]ursor":"([^"]+)"/.exec(body)?.[1]
       const known = cursors.get(twin) as string[]
       if (cursor) known[random.below(20)] = cursor
+      const memory = /"id":"(mem_[0-9a-z]{26})"/.exec(body)?.[1]
+      if (memory) (memories.get(twin) as string[])[random.below(20)] = memory
     },
     next() {
       const self = random.pick(twins)
@@ -54,20 +59,8 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
       const holder = credential && other.credentials.includes(credential) ? other : self
       const make = random.pick([
         ...[put, put, get, get, list, list],
-        remove,
-        batch,
-        report,
-        slot,
-        slot,
-        look,
-        remember,
-        recall,
-        project,
-        advise,
-        tool,
-        cycle,
-        anyRoute,
-        broken,
+        ...[remove, batch, report, slot, slot, look],
+        ...[remember, recall, project, advise, tell, tool, cycle, anyRoute, broken],
       ])
       const request = make(self, other, holder, credential)
       return {
@@ -120,8 +113,13 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     return {
       value: { secret: valueMark, n: count, deep: [{ [valueMark]: null }] },
       ...(random.chance(0.2) ? { ttlMs: 500 + random.below(100_000) } : {}),
-      ...(random.chance(0.2) ? { namespace: other.tenant.serviceId, instance_id: other.tenant.serviceId } : {}),
+      ...foreign(other),
     }
+  }
+
+  /** Names that could lead to another's: routes of agents refuse them, so most requests have none and do something. */
+  function foreign(other: Twin): object {
+    return random.chance(0.2) ? { namespace: other.tenant.serviceId, instance_id: other.tenant.serviceId } : {}
   }
 
   function put(_self: Twin, other: Twin, holder: Twin, credential: Credential | undefined): Base {
@@ -194,7 +192,7 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
         'x-loci-database': database.name,
         ...(random.chance(0.8) && isOwn ? { 'idempotency-key': repeat } : {}),
       },
-      body: JSON.stringify({ operations, namespace: other.tenant.serviceId }),
+      body: JSON.stringify({ operations, ...foreign(other) }),
     }
   }
 
@@ -220,7 +218,7 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     const database = ownDatabase(holder)
     count += 1
     const content = credential?.canWrite ? `the launch code ${database.valueMark} ${count}` : 'nothing'
-    const record = { content, contextId: 'shared', key: ownKey(database), namespace: other.tenant.serviceId }
+    const record = { content, contextId: 'shared', key: ownKey(database), ...foreign(other) }
     const headers = { 'x-loci-database': database.name }
     return random.pick<Base>([
       { program: 'daemon', method: 'POST', path: MEMORY, headers, body: JSON.stringify(record) },
@@ -234,9 +232,17 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
   function recall(self: Twin, other: Twin): Base {
     const headers = anyDatabase(self, other)
     const query = { query: `the launch code ${random.pick(other.databases).valueMark}`, limit: 50 }
+    const ids = ['mem_00000000000000000000000000', ...(memories.get(other) ?? []).filter(Boolean)]
     return random.pick<Base>([
       { program: 'daemon', method: 'GET', path: `${MEMORY}?limit=5`, headers },
       { program: 'daemon', method: 'POST', path: '/v1/memory/recall', headers, body: JSON.stringify(query) },
+      {
+        program: 'daemon',
+        method: 'POST',
+        path: `${MEMORY}/read`,
+        headers,
+        body: JSON.stringify({ ids }),
+      },
     ])
   }
 
@@ -245,12 +251,12 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     const database = ownDatabase(holder)
     count += 1
     const text = credential?.canWrite ? `the launch code ${database.valueMark} ${count}` : 'nothing'
-    const foreign = { namespace: other.tenant.serviceId, database: random.pick(other.databases).name }
+    const named = random.chance(0.2) ? { database: random.pick(other.databases).name, ...foreign(other) } : {}
     const params = random.pick<object>([
-      { name: 'remember', arguments: { text, ...foreign } },
-      { name: 'recall', arguments: { query: `the launch code ${random.pick(other.databases).valueMark}`, ...foreign } },
-      { name: 'focus', arguments: { text, ...foreign } },
-      { name: 'working_memory', arguments: { include_evicted: true, ...foreign } },
+      { name: 'remember', arguments: { text, ...named } },
+      { name: 'recall', arguments: { query: `the launch code ${random.pick(other.databases).valueMark}`, ...named } },
+      { name: 'focus', arguments: { text, ...named } },
+      { name: 'working_memory', arguments: { include_evicted: true, ...named } },
     ])
     const headers = { 'x-loci-database': database.name }
     const body = JSON.stringify({ jsonrpc: '2.0', id: count, method: 'tools/call', params })
@@ -259,10 +265,11 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
 
   function cycle(self: Twin, other: Twin, holder: Twin): Base {
     const { name, valueMark: mark } = random.pick(holder.databases)
-    const body = JSON.stringify({ focus: mark, observations: [{ content: mark }], namespace: other.tenant.serviceId })
+    const body = JSON.stringify({ focus: mark, observations: [{ content: mark }], ...foreign(other) })
     const cycles = { program: 'daemon', path: '/v1/cognitive/cycles' } as const
     if (random.chance(0.5)) return { ...cycles, method: 'POST', headers: { 'x-loci-database': name }, body }
-    return { ...cycles, method: 'GET', headers: anyDatabase(self, other) }
+    const path = random.pick(['/v1/cognitive/cycles', '/v1/cognitive/settings'])
+    return { ...cycles, path, method: 'GET', headers: anyDatabase(self, other) }
   }
 
   /** A partner tells of the database `default` of its instance, whatever else it says. */
@@ -279,16 +286,6 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     return { program: 'daemon', method: 'POST', path: '/v1/partner/projections', body }
   }
 
-  /** A rank shows what was told in the database of the credential, whatever the request says. */
-  function advise(_self: Twin, other: Twin, holder: Twin): Base {
-    const [{ keyMark }] = holder.databases as [TwinDatabase]
-    const request = {
-      ...{ task_class: 'shared', task_intent: 'shared', source_event_id: keyMark, run_id: 'r', scope: null },
-      ...{ candidate_tools: ['shared'], policy_source_ref: 'loci://policy/shared', namespace: other.tenant.serviceId },
-    }
-    return { program: 'daemon', method: 'POST', path: '/v1/advice/tools:rank', body: JSON.stringify(request) }
-  }
-
   function look(self: Twin, other: Twin): Base {
     const key = encodeURIComponent(anyKey(self, other))
     const headers = anyDatabase(self, other)
@@ -297,9 +294,10 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
       { program: 'daemon', method: 'GET', path: SLOTS, headers },
       { program: 'daemon', method: 'GET', path: `${SLOTS}/${key}`, headers },
       { program: 'daemon', method: 'GET', path: `${SLOTS}/${key}/history?cursor=${1 + random.below(99)}`, headers },
-      { program: 'daemon', method: 'GET', path: '/v1/working-memory/evictions?limit=3', headers },
+      { program: 'daemon', method: 'GET', path: '/v1/working-memory/evictions?limit=3&content=true', headers },
       { program: 'daemon', method: 'GET', path: '/v1/working-memory/stats', headers },
       { program: 'daemon', method: 'GET', path: '/v1/working-memory/config', headers },
+      { program: 'daemon', method: 'GET', path: '/v1/working-memory/settings', headers },
       { program: 'daemon', method: 'POST', path: `${SLOTS}/restore`, headers, body: JSON.stringify(restore) },
     ])
   }
@@ -311,6 +309,8 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
       '/v1/kv/consistency?mode=full',
       `/v1/kv/consistency?mode=full&cursor=${anyCursor(self, other)}`,
       '/v1/audit',
+      '/v1/databases',
+      `/v1/databases?cursor=${random.pick(other.databases).name}`,
       `/v1/audit?limit=5&cursor=${anyCursor(self, other)}`,
       '/v1/system/info',
     ])
@@ -328,13 +328,13 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     // Made under another's name, a database is its maker's own and shows that name (seed 552770224: by a cycle).
     const database = isChange && !isClear ? { 'x-loci-database': ownDatabase(holder).name } : anyDatabase(self, other)
     const isAdmin = path.startsWith('/admin') && (method === 'GET' || path.includes('/services/')) && random.chance(0.5)
-    const foreign = { namespace: other.tenant.serviceId, service_id: other.tenant.serviceId }
+    const names = { namespace: other.tenant.serviceId, service_id: other.tenant.serviceId }
     // A configuration is any object and is shown as it was put: what a twin writes there itself is no leak.
     const body = path.endsWith('/config')
       ? {}
       : path.includes('/services/')
         ? { services: ['mcp'], dry_run: true }
-        : foreign
+        : names
     return {
       program,
       method,

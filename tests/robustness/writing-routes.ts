@@ -11,7 +11,7 @@ import type { WorldTenant } from '../world/tenants.ts'
 import { BILLING_SECRET, type World } from '../world/world.ts'
 import { createThief } from './cell-thief.ts'
 import { type PlainRequest, plainClient } from './plain-client.ts'
-import { WRITING_SIGN_IN } from './writing-sign-in.ts'
+import { allowedGrant, WRITING_SIGN_IN } from './writing-sign-in.ts'
 
 export interface Writers {
   world: World
@@ -53,6 +53,13 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
       requestOf('PUT', '/v1/working-memory/config', { 'x-loci-capability': tenant.operator.token }, { capacity: 20 }),
     'PUT /v1/advice/policies/{name}': ({ tenant }) =>
       requestOf('PUT', '/v1/advice/policies/house', { 'x-loci-capability': tenant.operator.token }, { rules: [] }),
+    'POST /v1/advice/outcomes': ({ tenant }) =>
+      requestOf(
+        'POST',
+        '/v1/advice/outcomes',
+        { 'x-loci-capability': tenant.capability.token },
+        { taskClass: 'a', tools: [{ toolId: randomUUID(), outcome: 'success' }] },
+      ),
     'POST /v1/memory/records': (writers) => memory(writers, 'POST', '', { content: randomUUID() }),
     'POST /v1/memory/records/batch': (writers) =>
       memory(writers, 'POST', '/batch', { records: [{ content: randomUUID() }] }),
@@ -60,6 +67,12 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
       const store = memory(writers, 'POST', '', { content: randomUUID() })
       const { id } = await done<{ id: string }>(writers.world.daemons[0]?.url, store)
       return memory(writers, 'DELETE', `/${id}`)
+    },
+    'DELETE /v1/databases/{name}': async ({ world, tenant }) => {
+      const name = `gone-${randomUUID().slice(0, 8)}`
+      const headers = { 'x-loci-capability': tenant.capability.token, 'x-loci-database': name }
+      await done(world.daemons[0]?.url, requestOf('PUT', '/v1/kv/entries/a', headers, { value: 1 }))
+      return requestOf('DELETE', `/v1/databases/${name}`, { 'x-loci-capability': tenant.operator.token })
     },
     'POST /v1/cognitive/cycles': ({ tenant }) =>
       requestOf(
@@ -109,6 +122,10 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
     'DELETE /api/v1/api-keys/{id}': (writers) => removal(writers, '/api-keys', named()),
     'POST /api/v1/api-keys/{id}/rotate': async (writers) =>
       api(writers, 'POST', `${await madeAt(writers, '/api-keys', named())}/rotate`, { overlap_seconds: 0 }),
+    'POST /api/v1/oauth-clients': (writers) => api(writers, 'POST', '/oauth-clients', oauthClient()),
+    'DELETE /api/v1/oauth-clients/{id}': (writers) => removal(writers, '/oauth-clients', oauthClient()),
+    'DELETE /api/v1/oauth-grants/{id}': async (writers) =>
+      api(writers, 'DELETE', `/oauth-grants/${(await allowedGrant(writers)).id}`),
     'POST /api/v1/services/{id}/partner-credentials': (writers) =>
       api(writers, 'POST', credentialsOf(writers), credential()),
     'DELETE /api/v1/services/{id}/partner-credentials/{credential_id}': (writers) =>
@@ -189,6 +206,7 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
 /** Routes that write and are not asked, with the reason. */
 export const NOT_ASKED: Record<string, string> = {
   'POST /v1/memory/recall': 'it reads',
+  'POST /v1/memory/records/read': 'it reads',
   'POST /v1/advice/rank': 'it reads',
   'POST /v1/advice/tools:rank': 'it reads',
   'POST /mcp': 'its tools are the routes above, and answer what those do',
@@ -198,6 +216,10 @@ export const NOT_ASKED: Record<string, string> = {
       'it writes nothing of its own, and passes on what a route of the daemon answered',
     ]),
   ),
+}
+
+function oauthClient(): object {
+  return { name: `client ${randomUUID()}`, redirect_uris: ['http://127.0.0.1/done'] }
 }
 
 function kv({ tenant }: Writers, method: string, path: string, body?: object): PlainRequest {

@@ -4,7 +4,14 @@
 import { reportOn } from '../world/report.ts'
 import { type Block, copyWith, readBlocks } from '../world/worked-feature.ts'
 
-const TESTS = ['daemon/notes', 'daemon/access/matrix', 'daemon/feed/purge', 'daemon/databases', 'daemon/schema']
+const TESTS = [
+  'daemon/notes',
+  'daemon/examples',
+  'daemon/access/matrix',
+  'daemon/feed/purge',
+  'daemon/databases',
+  'daemon/schema',
+]
 
 interface Mutant {
   name: string
@@ -33,7 +40,7 @@ const MUTANTS: Mutant[] = [
 await reportOn(async (report) => {
   const blocks = readBlocks()
   await using copy = await copyWith(blocks)
-  for (const script of ['scripts/schema.ts', 'scripts/documents.ts']) await copy.run(script)
+  for (const script of ['scripts/schema.ts', 'scripts/examples.ts', 'scripts/documents.ts']) await copy.run(script)
   const check = await copy.run('scripts/check.ts')
   report.promise('the feature passes npm run check', check.code === 0, lastLine(check.output))
   if (check.code !== 0) report.note(check.output)

@@ -1,7 +1,7 @@
 // Deleted is gone, also after a restore. A value is told in every way that the cell can hold it, its database is
 // dumped, the value is erased, and the dump is put in the place of the database under running daemons that are asked
-// all the time: none serves it for a moment, no table has it once they serve again, and nothing learns it again. What
-// was stored again by an override before the backup stays.
+// all the time: none serves it for a moment, no table has it once they serve again, and nothing learns it again. So
+// with a person, whose whole database is erased. What was stored again by an override before the backup stays.
 
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -29,6 +29,9 @@ const SECRET = `The launch code is ${WORD}`
 const QUESTION = 'What is the launch code?'
 const AGAIN = `The spare code is rose${randomBytes(5).toString('hex')}`
 const LATE = `The late code is lily${randomBytes(5).toString('hex')}`
+
+/** A database of its own, which is erased whole. */
+const PERSON = 'person'
 
 const MUTANTS: { name: string; edits: Edit[]; gaveAway: keyof Verdict }[] = [
   {
@@ -102,13 +105,14 @@ await reportOn(async (report) => {
   }
 })
 
-type Call = (line: string, body?: unknown, token?: string) => Promise<TestAnswer>
+type Call = (line: string, body?: unknown, token?: string, database?: string) => Promise<TestAnswer>
 
 /** A busy machine says 503: nothing was done, by its own word. */
 function callerOf(url: string, { operator }: Pick<WorldTenant, 'operator'>): Call {
-  return async (line, body, token = operator.token) => {
+  return async (line, body, token = operator.token, database = 'default') => {
     for (let tries = 0; ; tries += 1) {
-      const answer = await ask(url, line, { body, headers: { 'x-loci-capability': token } })
+      const headers = { 'x-loci-capability': token, 'x-loci-database': database }
+      const answer = await ask(url, line, { body, headers })
       if (answer.status !== 503 || tries === 100) return answer
       await sleep(50)
     }
@@ -153,6 +157,13 @@ async function tell(world: World, tenant: WorldTenant): Promise<Told> {
       (outcome) => ({ ...outcome, tools: [{ tool_id: 'door', outcome: 'success' }] }),
     ),
   ])
+  for (const [line, body] of [
+    ['POST /v1/memory/records', { content: SECRET, contextId: 'chat' }],
+    ['PUT /v1/working-memory/slots/note', { value: SECRET }],
+    ['PUT /v1/kv/entries/note', { value: SECRET }],
+    ['POST /v1/cognitive/cycles', { focus: SECRET }],
+  ] as const)
+    await good(call(line, body, undefined, PERSON))
   // Enough for a segment.
   for (let batch = 0; batch < 3; batch += 1) {
     const records = Array.from({ length: 100 }, (_, n) => ({ content: `The room number ${batch * 100 + n} is empty` }))
@@ -182,6 +193,7 @@ async function eraseAll(report: Report, world: World, tenant: WorldTenant, { id 
     ledgered: string
     checked: { place: string; erased: number }[]
   }>()
+  await good(call(`DELETE /v1/databases/${PERSON}`))
   for (let n = 0; n < FURTHER; n += 1) {
     const content = n === 0 ? LATE : `The ${n}th further code is ${randomBytes(4).toString('hex')}`
     const { id: own } = (await good(call('POST /v1/memory/records', { content }))).json<{ id: string }>()
@@ -204,7 +216,7 @@ async function eraseAll(report: Report, world: World, tenant: WorldTenant, { id 
   )
 }
 
-function readsOf({ id, cycleId }: Told): [line: string, body?: object][] {
+function readsOf({ id, cycleId }: Told): [line: string, body?: object | undefined, database?: string][] {
   return [
     [`GET /v1/memory/records/${id}`],
     ['GET /v1/memory/records?limit=200'],
@@ -219,8 +231,15 @@ function readsOf({ id, cycleId }: Told): [line: string, body?: object][] {
     ['GET /v1/cognitive/cycles'],
     [`GET /v1/cognitive/cycles/${cycleId}`],
     [`GET /v1/cognitive/cycles/${cycleId}/decisions`],
-    ['POST /v1/advice/rank', { taskClass: 'open', taskIntent: 'open the door', tools: ['door'] }],
+    [
+      'POST /v1/advice/rank',
+      { taskClass: 'open', taskIntent: 'open the door', sourceEventId: 'e', candidateTools: ['door'] },
+    ],
     ['GET /v1/events?after=0&wait=0'],
+    ['GET /v1/memory/records', undefined, PERSON],
+    ['GET /v1/working-memory/slots/note', undefined, PERSON],
+    ['GET /v1/kv/entries/note', undefined, PERSON],
+    ['GET /v1/cognitive/cycles', undefined, PERSON],
   ]
 }
 
@@ -229,8 +248,8 @@ function watch(url: string, tenant: WorldTenant, told: Told) {
   const seen = { answers: 0, refused: 0, leaks: [] as string[] }
   let isOver = false
   const round = async () => {
-    for (const [line, body] of readsOf(told)) {
-      const headers = { 'x-loci-capability': tenant.operator.token }
+    for (const [line, body, database = 'default'] of readsOf(told)) {
+      const headers = { 'x-loci-capability': tenant.operator.token, 'x-loci-database': database }
       const answer = await ask(url, line, { body, headers, beginning: true }).catch(() => undefined)
       if (answer === undefined || answer.status >= 500) seen.refused += 1
       else seen.answers += 1
@@ -264,7 +283,7 @@ async function staysErased(
   const cell = postgres.adminUrl('loci_cell')
   await until(
     async () =>
-      (await runSql(cell, `select from loci.cell where life like '%.%' and ledger_acked >= $1`, [FURTHER + 3])).length >
+      (await runSql(cell, `select from loci.cell where life like '%.%' and ledger_acked >= $1`, [FURTHER + 4])).length >
       0,
   )
   await Promise.all(urls.map((url) => untilServing(url, tenant)))

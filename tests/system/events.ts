@@ -3,7 +3,7 @@
 // commit, and with the mutant that numbers by a sequence.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Follower, follow } from '../robustness/event-followers.ts'
+import { type Follower, follow, followCapability } from '../robustness/event-followers.ts'
 import { seeded, seedOfRun } from '../robustness/seeded.ts'
 import { mapWidth, reportOn } from '../world/report.ts'
 import { runSql } from '../world/sql.ts'
@@ -85,7 +85,7 @@ async function followed({ daemons }: World, token: string, writes: number, settl
   const urls = daemons.map(({ url }) => url)
   const startedAt = performance.now()
   const followers = Array.from({ length: FOLLOWERS }, (_, at) =>
-    follow(at % 2 ? urls : urls.toReversed(), token, random, STAY_MS),
+    follow(at % 2 ? urls : urls.toReversed(), followCapability(token), random, STAY_MS),
   )
   // Each has been told where it began.
   await sleep(1_000)

@@ -15,6 +15,7 @@ import {
   streamOf,
   type Things,
 } from '../robustness/byte-streams.ts'
+import { keepSwitchesOn } from '../robustness/kept-switches.ts'
 import { type Poison, poisonList, poisonSample } from '../robustness/poison.ts'
 import { faultOf, parseAnswers, type StreamResult, sendStream } from '../robustness/raw-stream.ts'
 import { installSchemathesis, runSchemathesis } from '../robustness/schemathesis.ts'
@@ -84,6 +85,7 @@ await reportOn(async (report) => {
   // The rate limit would turn nearly everything into 429, so the buckets are filled up again all the time, as a
   // superuser.
   const filling = setInterval(() => void unlimited.query({ text: 'delete from loci.rate_limits' }).catch(() => {}), 100)
+  const switches = keepSwitchesOn(world)
   try {
     const targets = await targetsOf(world)
     const alone = option('stream')
@@ -96,15 +98,19 @@ await reportOn(async (report) => {
     }
     report.note(`seed ${SEED}`)
     const watch = watchProcesses(targets)
+    await switches.switchOff('mcp')
+    await switches.untilOn()
     await schemaDriven(report, targets)
     await poison(report, targets)
     await smuggling(report, targets)
     await Promise.all([rawStreams(report, targets), drips(report, world, targets)])
+    await switches.untilOn()
     await stillGood(report, targets)
     watch.report(report)
     await mutants(report, world, (targets[0] as Target).credentials)
   } finally {
     clearInterval(filling)
+    await switches.stop()
     await unlimited.close()
     await world.stop()
   }

@@ -13,10 +13,13 @@ import { loadavg } from 'node:os'
 import { setRate } from '../robustness/cell-limits.ts'
 import { slotsTaken } from '../robustness/crowd-taken.ts'
 import { dearRequests } from '../robustness/dear-requests.ts'
+import { median } from '../robustness/dear-windows.ts'
 import { doors } from '../robustness/doors.ts'
 import { type LoadOptions, type LoadResult, runLoad } from '../robustness/open-loop.ts'
 import { plainClient } from '../robustness/plain-client.ts'
 import { startProbe } from '../robustness/probe.ts'
+import { scheduledOthers } from '../robustness/scheduled-others.ts'
+import { trueCosts } from '../robustness/true-costs.ts'
 import { plantMutant } from '../world/mutant.ts'
 import { type LociProcess, untilReady } from '../world/process.ts'
 import { type Report, reportOn } from '../world/report.ts'
@@ -29,6 +32,8 @@ const isShort = process.argv.includes('--short')
 const isDear = ['--dear', '--costs'].some((flag) => process.argv.includes(flag))
 const isStorms = process.argv.includes('--storms')
 const isDoors = process.argv.includes('--doors')
+/** Runs of their own: cycles beside many scheduled databases, whether charges are true. */
+const OWN_RUNS = { '--schedules': scheduledOthers, '--truth': trueCosts }
 const ROUNDS = isShort ? 3 : 9
 const CAPACITY_S = isShort ? 1 : 2
 const STORM_S = isShort ? 2 : 3
@@ -76,6 +81,8 @@ await reportOn(async (report) => {
     ] as [WorldTenant, WorldTenant]
     await setRate(world, tenants, UNLIMITED)
     const [daemon] = world.daemons as [LociProcess]
+    const own = Object.entries(OWN_RUNS).find(([flag]) => process.argv.includes(flag))
+    if (own) return await own[1](report, world, daemon, tenants[1], isShort)
     if (!isStorms && !isDear) await doors(report, world, tenants[1], isShort)
     if (isDoors) return
     if (!isStorms) await dearRequests(report, world, daemon, tenants[1], isShort)
@@ -302,7 +309,7 @@ async function withoutRates(
   await using mutant = await plantMutant([
     {
       file: 'daemon/access/rates.ts',
-      from: 'if (due - at > burstMs) throw limited(due - at - burstMs, whose)',
+      from: 'if (due - at > burstMs) throw limited(payer.id, due - at - burstMs, whose, headersOf(payer))',
       to: '',
     },
   ])
@@ -384,12 +391,4 @@ async function caught(report: Report, name: string, daemon: LociProcess, tenants
 /** Of many short storms one may meet a moment at which somebody else had the machine. */
 function worstButOne(values: number[]): number {
   return values.toSorted((a, b) => b - a)[1] as number
-}
-
-function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1
-    ? (sorted[middle] as number)
-    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
 }

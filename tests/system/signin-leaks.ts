@@ -6,7 +6,17 @@ import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import type { Fault } from '@loci/management/testing/identity-provider.ts'
-import { type Browser, exchange, obtainCode, walkToCode } from '@loci/management/testing/sign-in.ts'
+import {
+  askedBy,
+  askToken,
+  exchangeOf,
+  fieldsOf,
+  ledTo,
+  REDIRECT_URI,
+  sendForm,
+  type Tokens,
+} from '@loci/management/testing/oauth.ts'
+import { type Browser, exchange, obtainCode, SAME_ORIGIN, walkToCode } from '@loci/management/testing/sign-in.ts'
 import { type Canaries, openCanaries } from '../robustness/canaries.ts'
 import { askedAt, providerOf, refresh, sleep } from '../robustness/signed-in.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
@@ -18,7 +28,7 @@ import { PEOPLE } from '../world/world-file.ts'
 
 const FAULTS: Fault[] = ['stopped', 'error', 'garbage', 'empty', 'forbidden']
 /** A JWT or a token of ours, whoever it is of. */
-const TOKEN = /eyJ[\w-]{10,}\.[\w-]{10,}|loci_(sk|sh|adm|pt)_\w{20,}/
+const TOKEN = /eyJ[\w-]{10,}\.[\w-]{10,}|loci_(sk|sh|adm|pt|ocd|ort)_\w{20,}/
 
 await reportOn(async (report) => {
   const world = await startWorld({ replicas: 1, people: PEOPLE })
@@ -30,7 +40,7 @@ await reportOn(async (report) => {
     const kinds = [...real.kinds].map(([kind, count]) => `${count} ${kind}`).join(', ')
     report.promise(
       'P10: no credential of sign-in is in a log of either program, a Location, an error or a dump',
-      real.found.length === 0 && real.kinds.size === 10 && [...real.kinds.values()].every((count) => count > 0),
+      real.found.length === 0 && real.kinds.size === 13 && [...real.kinds.values()].every((count) => count > 0),
       `${kinds}; ${real.answers} answers, ${real.lines} lines of log, a dump of ${real.dumpBytes} bytes, ${real.found.length} found`,
     )
     await mutants(report, world, tenant)
@@ -49,7 +59,7 @@ interface Walked {
 }
 
 /** Everything that sign-in does, well and badly, at one process; and what of it is to be seen where. */
-async function walk(world: World, { serviceId }: WorldTenant, management: LociProcess): Promise<Walked> {
+async function walk(world: World, { serviceId, ...tenant }: WorldTenant, management: LociProcess): Promise<Walked> {
   const provider = providerOf(world)
   const canaries = openCanaries()
   const kinds = new Map<string, number>()
@@ -100,6 +110,7 @@ async function walk(world: World, { serviceId }: WorldTenant, management: LociPr
   await send(browser, `PUT /api/v1/services/${serviceId}/proxy/v1/kv/entries/leak`, { value: 1 })
   await pages()
   await commandLine()
+  const codes = await client()
 
   // Badly: each of these has a secret in it that an error could repeat.
   const spent = await obtainCode(provider, { login: 'ada' })
@@ -138,6 +149,8 @@ async function walk(world: World, { serviceId }: WorldTenant, management: LociPr
   const found = [
     ...seen(canaries, 'a log', logs),
     ...seen(canaries, 'a Location or an error', shown),
+    ...seen(codes, 'a log', logs),
+    ...seen(codes, 'the dump', [dump]),
     ...seen(canaries, 'the dump', [dump]),
     ...logs.filter((line) => TOKEN.test(line)).map((line) => `a log has a token: ${line.slice(0, 80)}`),
   ]
@@ -155,6 +168,37 @@ async function walk(world: World, { serviceId }: WorldTenant, management: LociPr
     // Again, and of another browser.
     heard(await ask(management.url, `GET /signed-in${back.search}`, { headers: { cookie } }))
     heard(await ask(management.url, `GET /signed-in${back.search}`))
+  }
+
+  /** A client of OAuth; its codes, which are in the Location that leads to it, as they must. */
+  async function client(): Promise<Canaries> {
+    const codes = openCanaries()
+    const headers = { ...SAME_ORIGIN, 'x-loci-organization': tenant.organizationId }
+    const made = { name: 'Notes', redirect_uris: [REDIRECT_URI] }
+    const { id } = (
+      await browser.ask('POST /api/v1/oauth-clients', { body: made, headers, url: management.url })
+    ).json<{
+      id: string
+    }>()
+    const resource = `${world.daemons[0]?.url}/mcp`
+    for (const change of [{}, { code_verifier: 'x'.repeat(43) }]) {
+      const asked = askedBy(id, { resource })
+      const page = await browser.ask(asked.line, { url: management.url })
+      const allowed = await sendForm(browser, fieldsOf(page), management.url)
+      const code = ledTo(allowed).searchParams.get('code') as string
+      codes.add('content', 'codes of clients', code)
+      kinds.set('codes of clients', (kinds.get('codes of clients') ?? 0) + 1)
+      note('verifiers', asked.verifier)
+      const fields = { ...exchangeOf(asked, code), ...change }
+      const tokens = heard(await askToken(management.url, fields)).json<Partial<Tokens>>()
+      note('access tokens of clients', tokens.access_token)
+      note('refresh tokens of clients', tokens.refresh_token)
+      // Again: what was good once ends everything.
+      heard(await askToken(management.url, fields))
+      const refreshed = { grant_type: 'refresh_token', client_id: id, refresh_token: tokens.refresh_token ?? code }
+      heard(await askToken(management.url, refreshed))
+    }
+    return codes
   }
 
   async function commandLine(): Promise<void> {

@@ -58,8 +58,14 @@ await reportOn(async (report) => {
 function install(): void {
   const home = fileURLToPath(new URL('../../deploy/otel', import.meta.url))
   if (existsSync(join(home, 'node_modules'))) return
-  const { status, stderr } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: home, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`npm ci in deploy/otel failed: ${stderr}`)
+  // `npm run --silent` would keep npm silent about why. A registry that did not answer once may answer the next time.
+  const env = { ...process.env, npm_config_loglevel: 'warn' }
+  const args = ['ci', '--no-audit', '--no-fund', '--prefer-offline']
+  for (let tries = 3; ; tries -= 1) {
+    const { status, stderr } = spawnSync('npm', args, { cwd: home, encoding: 'utf8', env })
+    if (status === 0) return
+    if (tries === 1) throw new Error(`npm ci in deploy/otel failed: ${stderr}`)
+  }
 }
 
 async function daemonSpans(report: Report, receiver: OtlpReceiver, daemon: LociProcess, tenant: WorldTenant) {

@@ -26,6 +26,11 @@ export function cpuTime({ daemons, postgres }: Watched): { daemonUs: number; pos
   }
 }
 
+/** Of one process, so far; 0 when it has ended. */
+export function processUs(pid: number): number {
+  return (statOf(pid)[0]?.own ?? 0) * TICK_US
+}
+
 function statOf(pid: number): { pid: number; parent: number; own: number; ended: number }[] {
   try {
     // The name in brackets may hold anything, so the fields are counted from its end.

@@ -49,6 +49,22 @@ function environment(settings: Record<string, string>): Record<string, string> {
   return { PATH, HOME, NODE_COMPILE_CACHE: COMPILE_CACHE, MALLOC_ARENA_MAX, ...settings }
 }
 
+/** How the programs are started; those of the checkout, unless they lie elsewhere. */
+export interface Programs {
+  startProgram: typeof startProgram
+  runCommand: typeof runCommand
+}
+
+const CHECKOUT: Record<ProgramName, string> = { daemon: 'daemon/main.ts', management: 'management/main.ts' }
+
+/** Those of an installed package, by the paths of their first files. */
+export function programsAt(files: Record<ProgramName, string>): Programs {
+  return {
+    startProgram: (program, settings, nodeOptions) => startProgram(program, settings, nodeOptions, files),
+    runCommand: (program, args, settings) => runCommand(program, args, settings, files),
+  }
+}
+
 /**
  * Resolves when the program listens; whether it is ready, ask its probes. Rejects with what it wrote when it ends
  * before.
@@ -57,8 +73,9 @@ export async function startProgram(
   program: ProgramName,
   settings: Record<string, string>,
   nodeOptions: string[] = [],
+  files = CHECKOUT,
 ): Promise<LociProcess> {
-  const child = spawn(process.execPath, [...NODE_FLAGS[program], ...nodeOptions, `${program}/main.ts`], {
+  const child = spawn(process.execPath, [...NODE_FLAGS[program], ...nodeOptions, files[program]], {
     cwd: ROOT,
     env: environment(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -116,8 +133,9 @@ export async function runCommand(
   program: ProgramName,
   args: string[],
   settings: Record<string, string>,
+  files = CHECKOUT,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [...NODE_FLAGS[program], `${program}/main.ts`, ...args], {
+  const child = spawn(process.execPath, [...NODE_FLAGS[program], files[program], ...args], {
     cwd: ROOT,
     env: environment(settings),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,7 +8,7 @@ import { loginsOf, rolesSql } from '@loci/postgres/roles.ts'
 import { databaseSql } from '@loci/postgres/testing/database-sql.ts'
 import { freePort } from '@loci/postgres/testing/free-port.ts'
 import { startThrowaway, type Throwaway } from '@loci/postgres/testing/throwaway.ts'
-import { type LociProcess, type ProgramName, runCommand, startProgram, untilReady } from './process.ts'
+import { type LociProcess, type ProgramName, type Programs, runCommand, startProgram, untilReady } from './process.ts'
 import { type SignInProvider, type StartProvider, startOwnProvider } from './sign-in-provider.ts'
 import { runSql } from './sql.ts'
 
@@ -49,6 +49,8 @@ export interface WorldOptions {
   publicUrl?: string
   postgres?: Throwaway
   settings?: Record<string, string>
+  /** Other programs than those of the checkout. */
+  programs?: Programs
   log?(line: string): void
 }
 
@@ -64,6 +66,7 @@ export async function startWorld({
   people,
   startProvider = startOwnProvider,
   settings = {},
+  programs = { startProgram, runCommand },
   log = () => {},
   ...options
 }: WorldOptions = {}): Promise<World> {
@@ -120,13 +123,16 @@ export async function startWorld({
     daemonSettings,
     managementSettings,
     async startDaemon(extra) {
-      const daemon = await startProgram('daemon', daemonSettings(extra))
+      const daemon = await programs.startProgram('daemon', daemonSettings(extra))
       daemons.push(daemon)
       await untilReady(daemon.url)
       return daemon
     },
     async startManagement(extra) {
-      const process = await startProgram('management', managementSettings({ LOCI_LISTEN: '127.0.0.1:0', ...extra }))
+      const process = await programs.startProgram(
+        'management',
+        managementSettings({ LOCI_LISTEN: '127.0.0.1:0', ...extra }),
+      )
       further.push(process)
       await untilReady(process.url)
       return process
@@ -140,10 +146,10 @@ export async function startWorld({
   }
   try {
     // One after the other: both make the roles of the one server.
-    await prepareDatabase(postgres, 'daemon')
-    if (management) await prepareDatabase(postgres, 'management')
+    await prepareDatabase(postgres, 'daemon', programs)
+    if (management) await prepareDatabase(postgres, 'management', programs)
     if (management) {
-      world.management = await startProgram('management', managementSettings())
+      world.management = await programs.startProgram('management', managementSettings())
       await untilReady(world.management.url)
       const place = [
         '--name',
@@ -155,7 +161,7 @@ export async function startWorld({
         '--endpoint',
         `http://${endpoint}`,
       ]
-      const { code, stdout, stderr } = await runCommand(
+      const { code, stdout, stderr } = await programs.runCommand(
         'management',
         ['cells', 'add', ...place, '--public-key', cellKey.publicJwk.x],
         managementSettings(),
@@ -188,11 +194,15 @@ function signInSettings({ issuer, audience, client, scopes }: SignInProvider): R
 }
 
 /** As an administrator does it: database and roles as superuser, then the program's own migrate as its owner. */
-export async function prepareDatabase(postgres: Throwaway, program: ProgramName): Promise<void> {
+export async function prepareDatabase(
+  postgres: Throwaway,
+  program: ProgramName,
+  programs: Pick<Programs, 'runCommand'> = { runCommand },
+): Promise<void> {
   const database = DATABASES[program]
   await runSql(postgres.adminUrl(), databaseSql(database))
   await runSql(postgres.adminUrl(database), rolesSql({ database, program }))
-  const { code, stderr } = await runCommand(program, ['migrate'], {
+  const { code, stderr } = await programs.runCommand(program, ['migrate'], {
     LOCI_DATABASE_OWNER_URL: postgres.url(loginsOf(program).owner, database),
   })
   if (code !== 0) throw new Error(`${program} migrate ended with ${code}: ${stderr}`)

@@ -79,7 +79,7 @@ declare
   v_due_from timestamptz;
   v_due_to timestamptz;
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   at := date_trunc('milliseconds', clock_timestamp());
   select h.cyc_total, h.prj_pending, h.mem_contexts, h.mem_open_context, h.mem_open_position, h.mem_open_at, h.cyc_focus_seq, h.wm_config, h.cyc_config
     into number, pending, contexts, open_context, open_position, open_at, v_focus_seq, v_wm_config, v_config
@@ -189,7 +189,7 @@ $$;
 create or replace function loci.cycle_page(p_instance text, p_database text, p_from bigint, p_through bigint, p_bytes_max bigint) returns bigint
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set client_min_messages = error as $$
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   return greatest(p_from, (select max(s.seq) + 1 from (select z.seq, sum(z.size) over (order by z.seq desc) - z.size as before
       from (select c.seq, octet_length(c.body) + coalesce(octet_length(c.focus), 0) + coalesce(octet_length(c.metadata), 0) as size
         from loci.cycles c where c.instance_id = p_instance and c.database = p_database and c.seq between p_from and p_through) z) s
@@ -211,7 +211,7 @@ declare
   v_made loci.cycles[];
   v_middle bigint := p_from + (p_through - p_from) / 2;
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   begin
     v_made := array(select c from loci.cycles c where c.instance_id = p_instance and c.database = p_database
       and c.seq between p_from and p_through and loci.cycle_is_intact(c, p_instance, p_database) is not null order by c.seq desc);
@@ -243,7 +243,7 @@ declare
   v_middle bigint;
   v_made loci.cycles;
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   while v_low < v_high loop
     v_middle := v_low + (v_high - v_low + 1) / 2;
     -- The next one below that can be believed; those above it, up to the middle, are where it is.
@@ -263,7 +263,7 @@ $$;
 create or replace function loci.cycle_get(p_instance text, p_database text, p_id text, out made loci.cycles, out intact boolean)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   select * into made from loci.cycles c where c.instance_id = p_instance and c.database = p_database and c.id = p_id;
   -- One that was rewritten with a hash of its own is told by the next one, or the head.
   intact := case when made.seq is not null then loci.cycle_is_intact(made, p_instance, p_database)
@@ -290,7 +290,7 @@ create or replace function loci.cycle_decisions_of(p_instance text, p_database t
   out body text, out intact boolean, out is_over boolean)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   select d.body into body from loci.cycle_decisions d where d.instance_id = p_instance and d.database = p_database and d.seq = p_seq and d.at = p_at;
   intact := found and sha256(textsend(body)) = p_hash;
   is_over := false;

@@ -14,7 +14,7 @@ begin
   begin
     return query select h.name, 'ok', h.seq, h.cyc_total - h.cyc_pruned_through, h.cyc_bytes, h.cyc_set_a::text, h.cyc_set_b::text, h.cyc_unsettled,
         h.cyc_verified
-      from loci.databases h where h.instance_id = p_instance order by h.name;
+      from loci.databases h where h.instance_id = p_instance and h.erasing_since is null order by h.name;
     while p_strays loop
       select c.database into v_name from loci.cycles c where c.instance_id = p_instance and c.database > v_name order by c.database limit 1;
       exit when not found;

@@ -114,14 +114,17 @@ export class Mind {
     }
   }
 
-  put({ key, value, pinned = false }: { key: string; value: unknown; pinned?: boolean }, now: number): void {
+  put(
+    { key, value, pinned = false, isPut = true }: { key: string; value: unknown; pinned?: boolean; isPut?: boolean },
+    now: number,
+  ): void {
     const { state } = this
     const old = state.slots.find((slot) => slot.key === key)
     state.seq += 1
     const slot: Slot = {
       ...{ id: old?.id ?? `slt_${key}`, key, version: state.seq, value, pinned, ephemeral: false, expiresAt: null },
       ...{ sizeBytes: JSON.stringify(value).length, createdAt: old?.createdAt ?? now, admittedCycle: state.cycle },
-      ...{ accessCount: 0, lastAccessedAt: null, record: null, surface: surfaceOf(value), hint: 0 },
+      ...{ isPut, accessCount: 0, lastAccessedAt: null, record: null, surface: surfaceOf(value), hint: 0 },
       ...{ seen: present(old?.seen, now), touchedCycle: state.cycle },
     }
     state.slots = [...state.slots.filter((one) => one.key !== key), slot]

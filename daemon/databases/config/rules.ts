@@ -14,7 +14,18 @@ export type Json = { readonly [key: string]: unknown }
 export interface Known {
   default: unknown
   problem: string
+  /** What isUsable() takes, as JSON Schema. */
+  schema: Json
   isUsable(value: unknown): boolean
+}
+
+export interface Setting {
+  key: string
+  value: unknown
+  default: unknown
+  /** In words. */
+  range: string
+  schema: Json
 }
 
 /** `layers`: the service's, then what was put; whatever is no object is an empty one. */
@@ -23,6 +34,8 @@ export interface ConfigRules {
   kept(layers: unknown[]): Json
   /** The same with the value in force of every known key, and the warnings as a member: the answer to GET. */
   inForce(layers: unknown[]): Json & { warnings: Warning[] }
+  /** Every known key in its order, with the value in force and what it may be. */
+  settings(layers: unknown[]): Setting[]
   /** The value in force. */
   using(key: string, layers: unknown[]): unknown
   /** Known keys whose topmost value is not usable, in their order. */
@@ -81,6 +94,13 @@ export function configRules(known: Readonly<Record<string, Known>>, member: stri
       // A key of this name that somebody put is kept, and not shown here.
       return { ...used, warnings: warningsOf(layers) }
     },
+    settings(layers) {
+      const objects = layers.filter(isObject)
+      return Object.entries(known).map(([key, { default: fallback, problem, schema }]) => {
+        const range = problem.replace(/^must be /, '')
+        return { key, value: usedOf(key, objects), default: fallback, range, schema }
+      })
+    },
     using: (key, layers) => usedOf(key, layers.filter(isObject)),
     warningsOf,
   }
@@ -114,6 +134,7 @@ export function number(fallback: number, min: number, max: number): Known {
   return {
     default: fallback,
     problem: `must be a number from ${min} to ${max}`,
+    schema: { type: 'number', minimum: min, maximum: max },
     isUsable: (value) => typeof value === 'number' && value >= min && value <= max,
   }
 }
@@ -122,6 +143,7 @@ export function integer(fallback: number, min: number, max: number): Known {
   return {
     default: fallback,
     problem: `must be a whole number from ${min} to ${max}`,
+    schema: { type: 'integer', minimum: min, maximum: max },
     isUsable: (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
   }
 }
@@ -130,6 +152,7 @@ export function orNull(known: Known): Known {
   return {
     ...known,
     problem: `${known.problem}, or null`,
+    schema: { ...known.schema, type: [known.schema.type, 'null'] },
     isUsable: (value) => value === null || known.isUsable(value),
   }
 }
@@ -138,6 +161,7 @@ export function oneOf(fallback: string, names: readonly string[]): Known {
   return {
     default: fallback,
     problem: `must be one of ${names.join(', ')}`,
+    schema: { type: 'string', enum: names },
     isUsable: (value) => names.includes(value as string),
   }
 }

@@ -2,7 +2,8 @@
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { enteringLocks } from '../locks.ts'
-import { withInstance } from '../store.ts'
+import { withDatabase } from '../store.ts'
+import type { ConfigRules } from './rules.ts'
 
 /** The domain that it configures. */
 export type ConfigKind = 'working-memory' | 'cognitive'
@@ -23,7 +24,7 @@ export async function readConfig(
   pool: Pool,
   { instanceId, database, kind }: { instanceId: string; database: string; kind: ConfigKind },
 ): Promise<StoredConfig> {
-  const found = await withInstance(pool, instanceId, async (sql) => {
+  const found = await withDatabase(pool, { instanceId, database }, async (sql) => {
     const { rows } = await sql.query<StoredConfig>({
       name: 'config_read',
       text: `select service, sent, version, intact as "configIntact" from loci.config_layers($1, $2, $3)`,
@@ -59,4 +60,11 @@ export async function writeConfig(
 
 export function layersOf({ service, sent }: Pick<ConfigLayers, 'service' | 'sent'>): unknown[] {
   return [service, sent].flatMap((text) => (text === null ? [] : [JSON.parse(text) as unknown]))
+}
+
+/** As the routes of settings answer it. */
+export function settingsOf(rules: ConfigRules, stored: StoredConfig) {
+  const layers = layersOf(stored)
+  const { warnings, ...config } = rules.inForce(layers)
+  return { config, version: stored.version, warnings, settings: rules.settings(layers) }
 }

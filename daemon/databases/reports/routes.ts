@@ -31,8 +31,10 @@ export function consistencyRoutes({ access, pool, keys, walkers }: ConsistencyOp
         path: '/v1/kv/consistency',
         access: access.capability('system:read', { cost: CONSISTENCY_COST }),
         tag: 'kv',
-        summary: 'Verify the digests of entries and the counters of their databases; `full` goes on by cursor.',
+        summary: 'Verify the digests of entries and the counters of their databases.',
+        details: '`full` goes on by cursor.',
         query: kvConsistencyQuery,
+        refusesUnknownNames: true,
         answers: { 200: kvConsistency },
       },
       async ({ caller, query }) => {

@@ -192,7 +192,7 @@ function reportOf(
   const isKnown = ({ svc }: { svc: string }) => !unknown.has(svc)
   return {
     observed: observed.filter(isKnown).map(({ svc, generation, state }) => ({ svc, generation, state })),
-    usage: usage.filter(isKnown).map(({ svc, minute, replica, requests, writes }) => ({
+    usage: usage.filter(isKnown).map(({ svc, minute, replica, requests, writes, units, routes }) => ({
       svc,
       minute: minute.toISOString(),
       dedup: `${replica}:${minute.toISOString()}`,
@@ -200,6 +200,9 @@ function reportOf(
       writes,
       records: totals.get(svc)?.records ?? 0,
       bytes: totals.get(svc)?.bytes ?? 0,
+      // The previous release of management passes over both.
+      units: tenths(units),
+      routes: Object.entries(routes).map(([route, used]) => ({ route, units: tenths(used) })),
     })),
     revocations: revocations.map(({ kind, value, not_before, expires_at, audit_id }) => ({
       kind,
@@ -213,11 +216,15 @@ function reportOf(
   }
 }
 
+function tenths(units: number): number {
+  return Math.round(Math.max(0, units) * 10) / 10
+}
+
 function deletionOf({ svc, database, valueMac, isOverride, generation, seq, at }: LedgerRow): object {
   return {
     svc,
-    ...(database === '' ? { generation } : { database }),
-    ...(valueMac === '' ? {} : { value_mac: valueMac, database_seq: seq }),
+    ...(database === '' ? { generation } : { database, database_seq: seq }),
+    ...(valueMac === '' ? {} : { value_mac: valueMac }),
     ...(isOverride ? { override: true } : {}),
     at: at.toISOString(),
   }

@@ -8,7 +8,15 @@ import { BEHIND_LIFE } from '../store.ts'
 
 export interface ReportRows {
   observed: { svc: string; generation: number; state: string; changeSeq: number }[]
-  usage: { svc: string; minute: Date; replica: string; requests: number; writes: number }[]
+  usage: {
+    svc: string
+    minute: Date
+    replica: string
+    requests: number
+    writes: number
+    units: number
+    routes: Record<string, number>
+  }[]
   revocations: {
     kind: string
     value: string
@@ -53,7 +61,7 @@ export async function readReport(
   })
   const { rows: usage } = await sql.query<ReportRows['usage'][number]>({
     name: 'report_usage',
-    text: `select instance_id as svc, minute, replica, requests, writes from loci.usage_minutes
+    text: `select instance_id as svc, minute, replica, requests, writes, units, routes from loci.usage_minutes
       where minute < date_trunc('minute', clock_timestamp() - interval '5 seconds') order by minute limit ${ROWS_MAX}`,
   })
   const { rows: revocations } = await sql.query<ReportRows['revocations'][number]>({

@@ -2,16 +2,23 @@
 
 import type { Sql } from '@loci/postgres/pool.ts'
 
+/** Of each minute and replica: its dearest, by which those of an hour are told. */
+export const ROUTES_MAX = 5
+
+export interface UsageCounts {
+  instanceId: string
+  requests: number
+  writes: number
+  units: number
+  /** Units by route, of the dearest. */
+  routes: Record<string, number>
+}
+
 /**
  * Adds this replica's counts, in the minute of the database's clock. `flush` numbers the batches of a replica: one that
  * is sent again, because its commit was not answered, is added once.
  */
-export async function addUsage(
-  sql: Sql,
-  replica: string,
-  flush: number,
-  counts: { instanceId: string; requests: number; writes: number }[],
-): Promise<void> {
+export async function addUsage(sql: Sql, replica: string, flush: number, counts: UsageCounts[]): Promise<void> {
   await sql.query({
     name: 'usage_add',
     text: `with fresh as (
@@ -19,10 +26,16 @@ export async function addUsage(
         on conflict (replica) do update set flush = excluded.flush, at = excluded.at where old.flush < excluded.flush
         returning replica
       )
-      insert into loci.usage_minutes as old (instance_id, minute, replica, requests, writes)
-      select "instanceId", date_trunc('minute', clock_timestamp()), fresh.replica, requests, writes
-      from fresh, jsonb_to_recordset($3::jsonb) as c("instanceId" text, requests bigint, writes bigint)
-      on conflict (instance_id, minute, replica) do update set requests = old.requests + excluded.requests, writes = old.writes + excluded.writes`,
+      insert into loci.usage_minutes as old (instance_id, minute, replica, requests, writes, units, routes)
+      select "instanceId", date_trunc('minute', clock_timestamp()), fresh.replica, requests, writes, units, routes
+      from fresh, jsonb_to_recordset($3::jsonb)
+        as c("instanceId" text, requests bigint, writes bigint, units float8, routes jsonb)
+      on conflict (instance_id, minute, replica) do update set requests = old.requests + excluded.requests,
+        writes = old.writes + excluded.writes, units = old.units + excluded.units,
+        routes = (select coalesce(jsonb_object_agg(route, sum), '{}') from (
+          select key as route, sum(value::text::float8) as sum from (
+            select * from jsonb_each(old.routes) union all select * from jsonb_each(excluded.routes)) both_of_them
+          group by key order by sum desc limit ${ROUTES_MAX}) dearest)`,
     values: [replica, flush, JSON.stringify(counts)],
   })
 }

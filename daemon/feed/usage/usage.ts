@@ -3,7 +3,7 @@
 import type { Job } from '@loci/chassis/jobs.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { InstanceCounts, Rates } from '../../access/rates.ts'
-import { addUsage, exchangeRates } from './store.ts'
+import { addUsage, exchangeRates, ROUTES_MAX, type UsageCounts } from './store.ts'
 
 const RATES_MS = 1_000
 const USAGE_MS = 5_000
@@ -22,16 +22,17 @@ export function usageJobs(sql: Sql, replica: string, rates: Rates): Job[] {
 }
 
 export function createUsage(sql: Sql, replica: string, rates: Rates) {
-  const pending = new Map<string, { requests: number; writes: number }>()
+  const pending = new Map<string, Pick<InstanceCounts, 'requests' | 'writes' | 'routes'>>()
   /** Sent and not confirmed. Sent again unchanged, under the same number, because it may have been added. */
-  let sent: { flush: number; counts: { instanceId: string; requests: number; writes: number }[] } | undefined
+  let sent: { flush: number; counts: UsageCounts[] } | undefined
   let flushes = 0
 
   function collect(): [string, Pick<InstanceCounts, 'units' | 'perSecond'>][] {
     const { instances, organizations } = rates.drainCounts()
-    for (const [instanceId, { requests, writes }] of instances) {
-      const sum = pending.get(instanceId) ?? { requests: 0, writes: 0 }
-      pending.set(instanceId, { requests: sum.requests + requests, writes: sum.writes + writes })
+    for (const [instanceId, { requests, writes, routes }] of instances) {
+      const sum = pending.get(instanceId) ?? { requests: 0, writes: 0, routes: new Map<string, number>() }
+      for (const [route, units] of routes) sum.routes.set(route, (sum.routes.get(route) ?? 0) + units)
+      pending.set(instanceId, { requests: sum.requests + requests, writes: sum.writes + writes, routes: sum.routes })
     }
     return [...instances, ...organizations]
   }
@@ -49,7 +50,11 @@ export function createUsage(sql: Sql, replica: string, rates: Rates) {
       if (sent) await addUsage(sql, replica, sent.flush, sent.counts)
       sent = undefined
       collect()
-      const counts = [...pending].map(([instanceId, sum]) => ({ instanceId, ...sum }))
+      const counts = [...pending].map(([instanceId, { requests, writes, routes }]) => ({
+        ...{ instanceId, requests, writes },
+        units: [...routes.values()].reduce((sum, units) => sum + units, 0),
+        routes: dearestOf(routes),
+      }))
       // Cleared first: what is counted during the write belongs to the next flush.
       pending.clear()
       if (counts.length === 0) return
@@ -59,4 +64,8 @@ export function createUsage(sql: Sql, replica: string, rates: Rates) {
       sent = undefined
     },
   }
+}
+
+function dearestOf(routes: ReadonlyMap<string, number>): Record<string, number> {
+  return Object.fromEntries([...routes].sort((a, b) => b[1] - a[1]).slice(0, ROUTES_MAX))
 }

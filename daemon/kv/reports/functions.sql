@@ -16,7 +16,7 @@ begin
     -- A value and no `exists`: of that the planner may read what is due of every instance, once, into a hash.
     select h.name, h.kv_keys, h.kv_bytes, coalesce((select d.at <= v_now + interval '5 seconds' from loci.due d
       where d.instance_id = p_instance and d.database = h.name and d.kind = 'expiry'), false)
-    from loci.databases h where h.instance_id = p_instance order by h.name limit p_limit
+    from loci.databases h where h.instance_id = p_instance and h.erasing_since is null order by h.name limit p_limit
   loop
     if v_is_due then
       select x.keys, x.bytes into v_gone from loci.kv_expired(p_instance, name, v_now, null, null) x;
@@ -52,6 +52,7 @@ begin
     return next;
   end;
   foreach v_head in array v_heads loop
+    continue when v_head.erasing_since is not null;
     name := v_head.name; state := 'ok'; seq := v_head.seq; keys := v_head.kv_keys; bytes := v_head.kv_bytes;
     a := v_head.kv_set_a; b := v_head.kv_set_b; unsettled := v_head.kv_unsettled;
     verified_seq := (select v.seq from loci.verified v where v.instance_id = p_instance and v.database = v_head.name);

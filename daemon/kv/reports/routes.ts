@@ -20,8 +20,10 @@ export function kvReportRoutes({ access, pool }: KvReportOptions): Route[] {
         path: '/v1/kv/health',
         access: access.capability('system:read', { knownSuffices: true }),
         tag: 'kv',
-        summary:
-          'Write, commit and read back a probe; how durable the store is and what it holds. A store that does not answer is `failed`.',
+        summary: 'Write, commit and read back a probe.',
+        details:
+          'The answer says how durable the store is and what it holds. A store that does not answer is `failed`.',
+        refusesUnknownNames: true,
         answers: { 200: kvHealth },
       },
       ({ caller }) => healthOf(caller),

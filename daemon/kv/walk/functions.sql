@@ -17,7 +17,7 @@ declare
   v_rows loci.walked[];
   v_remaining int := p_limit;
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   if v_after is not null and not starts_with(v_after, p_prefix) then
     return;
   end if;

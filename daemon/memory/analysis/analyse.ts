@@ -58,12 +58,16 @@ export function analyseItem(record: RecordText, language: Language): IndexItem {
     const count = terms.get(term) ?? 0
     if (count < TERM_COUNT_MAX && (count > 0 || terms.size < ITEM_TERMS_MAX)) terms.set(term, count + 1)
   })
+  const day = Math.floor(record.occurredAt / DAY_MS)
   return {
     seq: record.seq,
     context: record.context,
     position: record.position,
     actor: record.actor === null ? '' : foldName(record.actor),
-    day: Math.floor(record.occurredAt / DAY_MS),
+    day,
+    time: record.occurredAt - day * DAY_MS,
+    contextFacet: record.contextFacet ?? 0,
+    facets: record.facets ?? [],
     labels: JSON.stringify([record.kind ?? '', ...(record.tags ?? []).toSorted()]),
     flags:
       flags |

@@ -66,6 +66,9 @@ export interface RecordText {
   isHinted?: boolean
   /** Its sender named the context. Otherwise it merely was stored soon after its neighbours. */
   hasContextId?: boolean
+  /** Of that name, and of its key and metadata (memory/facets.ts). */
+  contextFacet?: number
+  facets?: readonly number[]
 }
 
 /** Bits of an item's flags. The two at DIGITS_SHIFT are no flags: digitsOf(). */
@@ -103,8 +106,12 @@ export interface IndexItem {
   actor: string
   /** Its kind and then its tags, sorted, as JSON: what a recall may be narrowed to. */
   labels: string
-  /** Days since 1970, UTC. */
+  /** Days since 1970, UTC, and milliseconds since that day began: when it happened, else when it was stored. */
   day: number
+  time: number
+  /** 0 without a contextId. */
+  contextFacet: number
+  facets: readonly number[]
   /** 15 bits: FLAG and digits. */
   flags: number
   /** Words that are terms, doubles included, at most 65,535. More than the sum of the counts where those are cut. */

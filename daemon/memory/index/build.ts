@@ -110,6 +110,12 @@ function gatherRows(
     if (known) known.push(range)
     else ranges.set(item, [range])
   }
+  const facets = new Map<number, number[]>()
+  for (const [j, item] of segment.facetItem.entries()) {
+    const known = facets.get(item)
+    if (known) known.push(segment.facet[j]!)
+    else facets.set(item, [segment.facet[j]!])
+  }
   const labels = readLabels(segment).map((one) => JSON.stringify(one))
   const before = rows.length
   for (let i = 0; i < segment.items; i++) {
@@ -123,6 +129,9 @@ function gatherRows(
       actor: segment.actors[segment.actor[i]!]!,
       labels: labels[segment.label[i]!]!,
       day: segment.day[i]!,
+      time: segment.time[i]!,
+      contextFacet: segment.runFacet[r]!,
+      facets: facets.get(i) ?? [],
       flags: segment.flags[i]!,
       length: segment.length[i]!,
       caps: segment.caps[i]!,
@@ -161,6 +170,7 @@ function encode({ rows, postings }: Gathered, analyser: number, encoder?: Encode
     {
       ...halvesOf(sorted.map((row) => row.seq)),
       day: column(Int32Array, (row) => row.day),
+      time: column(Uint32Array, (row) => row.time),
       sketch: column(Uint32Array, (row) => row.sketch),
       actor: column(Uint16Array, (row) => actors.get(row.actor)!),
       label: column(Uint16Array, (row) => labels.get(row.labels)!),
@@ -172,6 +182,7 @@ function encode({ rows, postings }: Gathered, analyser: number, encoder?: Encode
       rangeItem: Uint16Array.from(ranges, ({ item }) => item),
       rangeFrom: Int32Array.from(ranges, ({ from }) => from),
       rangeTo: Int32Array.from(ranges, ({ to }) => to),
+      ...encodeFacets(sorted),
       names: Buffer.from(JSON.stringify([...actors.keys()])),
       labels: Buffer.from(`[${[...labels.keys()].join(',')}]`),
       ...encodeTerms(rows, placed, postings),
@@ -223,6 +234,17 @@ function encodeRuns(sorted: readonly Row[]) {
     runStart: Uint16Array.from(starts),
     runContext: Uint32Array.from(starts, (i) => sorted[i]!.context),
     runPosition: Uint32Array.from(starts, (i) => sorted[i]!.position),
+    runFacet: Uint32Array.from(starts, (i) => sorted[i]!.contextFacet),
+  }
+}
+
+/** By facet, then by item: who has one is found by halving. */
+function encodeFacets(sorted: readonly Row[]) {
+  const pairs = Float64Array.from(sorted.flatMap((row, item) => row.facets.map((facet) => facet * 65_536 + item)))
+  pairs.sort()
+  return {
+    facet: Uint32Array.from(pairs, (pair) => Math.floor(pair / 65_536)),
+    facetItem: Uint16Array.from(pairs, (pair) => pair % 65_536),
   }
 }
 

@@ -115,17 +115,17 @@ export function chooseCells(
   cells: number,
   mayHave: ((cell: number) => boolean) | null,
 ): void {
-  const { candidates, value, candidateCount } = scratch
-  if (candidateCount <= cells) {
-    for (let j = 0; j < candidateCount; j++) take(database, scratch, candidates[j]!)
+  const { candidates, value } = scratch
+  const count = mayHave === null ? scratch.candidateCount : bringForward(scratch, mayHave)
+  if (count <= cells) {
+    for (let j = 0; j < count; j++) take(database, scratch, candidates[j]!)
     return
   }
   const share = database.actors > 1 ? Math.floor(cells / 2) : cells
   const takenBy = new Map<string, number>()
   const passedOver: number[] = []
-  buckets.eachDescending(value, candidateCount, byAge(database, candidates), (j) => {
+  buckets.eachDescending(value, count, byAge(database, candidates), (j) => {
     const cell = candidates[j]!
-    if (mayHave !== null && !mayHave(cell)) return true
     const owner = share < cells ? ownerOf(database, cell) : null
     if (owner !== null) {
       const taken = takenBy.get(owner) ?? 0
@@ -139,6 +139,21 @@ export function chooseCells(
     return scratch.chosenCount < cells
   })
   for (const cell of passedOver) if (scratch.chosenCount < cells) take(database, scratch, cell)
+}
+
+/** Puts the candidates that have an item which passes before the others, so that only these are sorted. How many. */
+function bringForward({ candidates, value, candidateCount }: Scratch, mayHave: (cell: number) => boolean): number {
+  let count = 0
+  for (let j = 0; j < candidateCount; j++) {
+    const cell = candidates[j]!
+    if (!mayHave(cell)) continue
+    const worth = value[j]!
+    candidates[j] = candidates[count]!
+    value[j] = value[count]!
+    candidates[count] = cell
+    value[count++] = worth
+  }
+  return count
 }
 
 /** Ties at the edge go to the older context, then to the earlier cell. */

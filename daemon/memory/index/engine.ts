@@ -10,6 +10,7 @@ import { withChanges } from './changes.ts'
 import { type Base, type Database, openDatabase } from './database.ts'
 import { eachEntry, entryString } from './dictionary.ts'
 import { DamagedSegmentError, openSegment, type Segment } from './format.ts'
+import { listItems, type Page } from './listing.ts'
 import { signBytesOf } from './meaning.ts'
 import { type Found, type SearchOptions, type SearchWork, search } from './search.ts'
 import { wordBytesOf } from './segment-words.ts'
@@ -34,6 +35,8 @@ export interface EngineRequest {
   /** Rows of this search alone, with seqs above all others: nothing is kept of them. */
   fresh?: readonly RecordText[]
   options: SearchOptions
+  /** Of a list. */
+  page?: Page
 }
 
 export interface EngineAnswer extends Found {
@@ -44,6 +47,8 @@ export interface EngineAnswer extends Found {
 
 export interface Engine {
   search(request: EngineRequest): EngineAnswer
+  /** Numbers of items, in the order of the page. */
+  list(request: EngineRequest & { page: Page }): { seqs: number[]; derivedBytes: number }
   /** Takes what a request brings, which later ones rely on, and leaves the search. */
   accept(request: EngineRequest): void
   forget(key: string): void
@@ -95,6 +100,11 @@ export function createEngine(): Engine {
       const work = { postings: 0, candidates: 0, scored: 0 }
       const found = search(database, cueOf(request, database, fresh), options, work)
       return { ...found, derivedBytes: derivedBytesOf(held), work }
+    },
+    list(request) {
+      const held = accept(request)
+      const seqs = listItems(databaseOf(held, null), request.page)
+      return { seqs, derivedBytes: derivedBytesOf(held) }
     },
     forget: (key) => databases.delete(key),
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DAY_MS } from '../analysis/days.ts'
 import { type Cue, FLAG, type IndexItem } from '../analysis/item.ts'
 import { Chance, cutAtRandom, randomCue, randomItems } from '../testing/random-items.ts'
 import { buildSegment, extractItems, mergeSegments } from './build.ts'
@@ -17,8 +18,14 @@ function answersOf(database: Database, cues: readonly Cue[]): string[] {
   return cues.flatMap((cue) => [
     JSON.stringify(search(database, cue, { limit: 40, pruning: null })),
     JSON.stringify(search(database, cue, { limit: 40, pruning: FEW })),
-    JSON.stringify(search(database, cue, { limit: 9, pruning: FEW, filter: { actors: ['bob', ''], dayMin: 20_100 } })),
+    JSON.stringify(
+      search(database, cue, { limit: 9, pruning: FEW, filter: { actors: ['bob', ''], since: 20_100 * DAY_MS } }),
+    ),
     JSON.stringify(search(database, cue, { limit: 9, pruning: FEW, filter: { kinds: ['fact'], tags: ['red'] } })),
+    JSON.stringify(
+      search(database, cue, { limit: 9, pruning: FEW, filter: { contexts: [1, 2, 4, 5], keys: [11, 12] } }),
+    ),
+    JSON.stringify(search(database, cue, { limit: 9, pruning: FEW, filter: { members: [2], until: 20_400 * DAY_MS } })),
   ])
 }
 

@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib'
 
 const MAGIC = 0x4947_4f4c
 /** Raise it with any change of the layout: a segment of another format is refused and must be built anew. */
-export const FORMAT = 4
+export const FORMAT = 5
 const HEAD_WORDS = 8
 
 /** Terms per block of the dictionary: the first is written whole, the others share letters with the one before. */
@@ -22,11 +22,14 @@ const SECTIONS = [
   ['seqLow', Uint32Array],
   ['seqHigh', Uint32Array],
   ['day', Int32Array],
+  ['time', Uint32Array],
   ['sketch', Uint32Array],
   ['runContext', Uint32Array],
   ['runPosition', Uint32Array],
+  ['runFacet', Uint32Array],
   ['rangeFrom', Int32Array],
   ['rangeTo', Int32Array],
+  ['facet', Uint32Array],
   ['blockText', Uint32Array],
   ['blockPosting', Uint32Array],
   ['run', Uint16Array],
@@ -36,6 +39,7 @@ const SECTIONS = [
   ['length', Uint16Array],
   ['runStart', Uint16Array],
   ['rangeItem', Uint16Array],
+  ['facetItem', Uint16Array],
   ['first', Uint16Array],
   ['caps', Uint8Array],
   ['past', Uint8Array],
@@ -53,6 +57,8 @@ export interface Sections {
   seqLow: Uint32Array
   seqHigh: Uint32Array
   day: Int32Array
+  /** Milliseconds of the day. */
+  time: Uint32Array
   /** What near copies have in common (sketch.ts). */
   sketch: Uint32Array
   /** Index of the item's run. */
@@ -68,12 +74,17 @@ export interface Sections {
   /** Runs: items at consecutive positions of one context. */
   runContext: Uint32Array
   runPosition: Uint32Array
+  /** Of the context's name (memory/facets.ts); 0 without one. */
+  runFacet: Uint32Array
   /** First item of the run. */
   runStart: Uint16Array
   /** Days that time words mean, by item. */
   rangeItem: Uint16Array
   rangeFrom: Int32Array
   rangeTo: Int32Array
+  /** Of keys and members of metadata (memory/facets.ts), sorted, and the item that each is of. */
+  facet: Uint32Array
+  facetItem: Uint16Array
   /** Where a block of the dictionary, and its first posting list, begin. */
   blockText: Uint32Array
   blockPosting: Uint32Array
@@ -224,7 +235,7 @@ function seqRange(seq: Uint32Array | Float64Array): { seqMin: number; seqMax: nu
 function requireConsistent(segment: Omit<Segment, 'actors'>): void {
   const { items, terms, runStart, run, rangeItem, first, blockText, blockPosting, dictionary, postings } = segment
   const perItem = [
-    ...[segment.seq, segment.day, segment.sketch, run, segment.actor, segment.label],
+    ...[segment.seq, segment.day, segment.time, segment.sketch, run, segment.actor, segment.label],
     ...[segment.flags, segment.length, segment.caps, segment.past],
   ]
   const runs = runStart.length
@@ -232,8 +243,9 @@ function requireConsistent(segment: Omit<Segment, 'actors'>): void {
   const agree =
     items <= ITEMS_MAX &&
     perItem.every((column) => column.length === items) &&
-    [segment.runContext, segment.runPosition].every((column) => column.length === runs) &&
+    [segment.runContext, segment.runPosition, segment.runFacet].every((column) => column.length === runs) &&
     [segment.rangeFrom, segment.rangeTo].every((column) => column.length === rangeItem.length) &&
+    segment.facet.length === segment.facetItem.length &&
     first.length === terms &&
     blockText.length === blocks &&
     blockPosting.length === blocks &&
@@ -248,6 +260,7 @@ function requireConsistent(segment: Omit<Segment, 'actors'>): void {
   }
   if (items > 0 && runs === 0) throw new DamagedSegmentError('items without runs')
   for (const i of rangeItem) if (i >= items) throw new DamagedSegmentError('a range without an item')
+  for (const i of segment.facetItem) if (i >= items) throw new DamagedSegmentError('a facet without an item')
   for (const i of first) if (i >= items) throw new DamagedSegmentError('a term without an item')
   for (let b = 0; b < blocks; b++) {
     if (blockText[b]! >= dictionary.length || blockPosting[b]! >= postings.length) {

@@ -7,6 +7,7 @@
 
 import { FLAG } from '../analysis/item.ts'
 import type { Database } from './database.ts'
+import type { Accept } from './filter.ts'
 import type { Segment } from './format.ts'
 import { CELL_BITS, segmentOf } from './places.ts'
 import { vectorAt } from './vectors.ts'
@@ -16,8 +17,6 @@ export interface Question {
   /** Of its encoder: vectors of another one count as absent. */
   mark: number
 }
-
-type Accept = ((k: number, i: number) => boolean) | null
 
 /** Items whose vectors are all compared, and those that the coarse pass leaves at least: .7 us each. */
 const WHOLE_MAX = 1_024

@@ -11,8 +11,10 @@ import { laterVectors, tailVectors, type Vectors, vectorsBy } from '../encoder/r
 import { encodedText } from '../encoder/text.ts'
 import { type ByteCache, createByteCache } from './cache.ts'
 import { createEngine, type EngineAnswer, type EngineRequest, MissingPartError } from './engine.ts'
+import type { Filter } from './filter.ts'
 import { itemsOfSegment } from './format.ts'
-import type { Filter, Found, Ranked, SearchOptions, SearchWork } from './search.ts'
+import type { Page } from './listing.ts'
+import type { Found, Ranked, SearchOptions } from './search.ts'
 import { createThread, LateError, type Thread } from './thread.ts'
 import { unpackRanked } from './worker.ts'
 
@@ -28,8 +30,6 @@ export interface RecallRequest {
   masked: readonly number[]
   query: string
   options: Pick<SearchOptions, 'limit' | 'weights' | 'salience'> & { filter?: Filter }
-  /** Told what the search has read, for whoever pays for it. */
-  onWork?: (work: SearchWork) => void
 }
 
 /** What a cycle asks, over what is stored and what is fresh. Without a query: the terms of `fresh` and of `words`. */
@@ -41,6 +41,11 @@ export interface CueRequest extends Omit<RecallRequest, 'query' | 'options'> {
   options: SearchOptions
 }
 
+/** A page of the items that pass a filter, by their numbers. */
+export interface ListRequest extends Omit<RecallRequest, 'query' | 'options'> {
+  page: Page
+}
+
 export interface RecallIndex {
   /**
    * The best items. Rejects with 503 when the queue is full or the thread died, with DamagedSegmentError when a body is
@@ -49,6 +54,7 @@ export interface RecallIndex {
   search(request: RecallRequest): Promise<Ranked[]>
   /** The same for a cycle. */
   find(request: CueRequest): Promise<Found>
+  list(request: ListRequest): Promise<number[]>
   /** The body of a segment of these rows, with the vectors of those that were encoded lately. */
   build(records: readonly RecordText[], language: Language): Promise<Uint8Array>
   /** One segment of the given ones without the dropped seqs, with vectors that were made since. */
@@ -138,30 +144,43 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     return (await find({ ...request, options: { ...request.options, question } }, vectors)).ranked
   }
 
-  async function find(request: RecallRequest | CueRequest, given?: Vectors): Promise<Found> {
+  const find = (request: RecallRequest | CueRequest, given?: Vectors): Promise<Found> => ask(request, run, given)
+
+  async function list({ page, ...request }: ListRequest): Promise<number[]> {
+    const asked = { ...request, query: null, words: [], fresh: [], options: { limit: 0 } }
+    const { seqs } = await ask(asked, (where, sending) => runList(where, { ...sending, page }))
+    return seqs
+  }
+
+  async function ask<Answer extends { derivedBytes: number }>(
+    request: RecallRequest | CueRequest,
+    work: (where: Cached['engine'], sending: EngineRequest) => Promise<Answer>,
+    given?: Vectors,
+  ): Promise<Answer> {
     const key = keyOf(request)
     const vectors = given ?? (encoder ? vectorsBy(encoder, unsent(cache.get(key), request.tail)) : new Map())
     const bodies = await loadBodies(cache.get(key)?.bodies, request.segments, threadItemsMin())
     try {
-      return await searchOnce(key, bodies, request, vectors)
+      return await askOnce(key, bodies, request, work, vectors)
     } catch (error) {
       if (!(error instanceof MissingPartError)) throw error
       // The engine failed and forgot the database between two searches; this one now sends everything.
-      return await searchOnce(key, bodies, request, vectors)
+      return await askOnce(key, bodies, request, work, vectors)
     }
   }
 
-  async function searchOnce(
+  async function askOnce<Answer extends { derivedBytes: number }>(
     key: string,
     bodies: Map<string, Uint8Array>,
     request: RecallRequest | CueRequest,
+    work: (where: Cached['engine'], sending: EngineRequest) => Promise<Answer>,
     vectors: Vectors,
-  ): Promise<Found> {
+  ): Promise<Answer> {
     const cached = entryFor(key, bodies, request)
     const sending = messageFor(key, cached, request, vectors)
     try {
-      const { derivedBytes, work, ...found } = await run(cached.engine, sending)
-      cached.derivedBytes = derivedBytes
+      const found = await work(cached.engine, sending)
+      cached.derivedBytes = found.derivedBytes
       const present = cache.get(key)
       if (present === cached) cache.set(key, cached, bytesOf(cached))
       // It left the cache before the engine had it, or does not fit into it.
@@ -243,6 +262,13 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     return { ranked: unpackRanked(ranked), terms, idfTotal, derivedBytes, work }
   }
 
+  async function runList(where: Cached['engine'], request: EngineRequest & { page: Page }) {
+    if (where === 'main') return engine.list(request)
+    const answer = await threads.search.run({ kind: 'list', request })
+    if (!('seqs' in answer)) throw new Error('index thread answered a list with something else')
+    return answer
+  }
+
   async function bodyFrom(task: Parameters<Thread['run']>[0]): Promise<Uint8Array> {
     const answer = await threads.build.run(task)
     if (!('body' in answer)) throw new Error('index thread answered a build with something else')
@@ -266,6 +292,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
   return {
     search,
     find: (request) => find(request),
+    list,
     warm,
     build(records, language) {
       const vectors = encoder ? vectorsBy(encoder, records) : new Map()

@@ -8,7 +8,7 @@ import { Buckets } from './buckets.ts'
 import { chooseCells, isScoredWhole, type Pruning, pruningOf, takeCells, valueCandidates } from './cells.ts'
 import type { Database } from './database.ts'
 import { collectDays, collectRanges, DateFit } from './dates.ts'
-import { readLabels, type Segment } from './format.ts'
+import { type Accept, type Accepted, acceptedOf, type Filter, fewPlaces } from './filter.ts'
 import { Meaning, type Question } from './meaning.ts'
 import { findNearBest, Scorer, spread } from './parts.ts'
 import { CELL, segmentOf } from './places.ts'
@@ -43,21 +43,6 @@ export interface SearchOptions {
    * neither akin words nor relevance count. Of a question they are not, and both do.
    */
   attends?: boolean
-}
-
-export interface Filter {
-  /** Folded names. */
-  actors?: readonly string[]
-  /** One of these kinds, and all of these tags. */
-  kinds?: readonly string[]
-  tags?: readonly string[]
-  /** Days since 1970, both included. */
-  dayMin?: number
-  dayMax?: number
-  /** Only these. */
-  seqs?: ReadonlySet<number>
-  /** All but these. */
-  without?: ReadonlySet<number>
 }
 
 export interface Ranked {
@@ -135,15 +120,19 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
   const fit = cue.date === null ? null : new DateFit(cue.date, database)
   if (fit !== null && !whole) collectDays(database, scratch, fit, weights.parts.date)
   const resolved = fit === null ? [] : collectRanges(database, scratch, fit, weights.parts.resolved)
-  const accept = acceptorOf(database, options.filter)
+  const accepted = acceptedOf(database, options.filter)
+  const accept: Accept = accepted && ((k, i) => accepted.passed[database.itemAt[k]! + i] === accepted.stage)
   const always = placesOf(database, options.always ?? [])
   const meaning = options.question ? new Meaning(database, options.question) : null
   const nearest = meaning?.nearest(NEAREST, accept) ?? []
-  if (!whole) {
+  // Of a narrow filter everything is scored that passes it, whatever the words of the question open.
+  const few = accepted && !whole ? fewPlaces(database, scratch, accepted, pruning.cells) : null
+  if (few) takeCells(database, scratch, [...few, ...always])
+  else if (!whole) {
     const who = cue.who.length === 1 ? cue.who[0] : undefined
     const speaks = who === undefined ? null : database.itemsOfActor(who)
     valueCandidates(database, scratch, pruning, weights.parts, speaks)
-    chooseCells(database, scratch, pruning.cells, accept && ((cell) => hasAccepted(database, cell, accept)))
+    chooseCells(database, scratch, pruning.cells, accepted && ((cell) => hasAccepted(database, cell, accepted)))
     takeCells(database, scratch, [...always, ...nearest])
   }
   const names = new Set(cue.names.filter((name) => !dropped.has(name)))
@@ -158,11 +147,11 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
   findNearBest(database, scratch, whole)
   const scorer = new Scorer(database, scratch, cue, fit, weights, names.size)
   const ownLeast = (options.ownMin ?? 0) * scratch.idfTotal
-  if (whole) scorePlaces(database, scratch, scorer, accept, ownLeast, 0, database.placeItem.length)
+  if (whole) scorePlaces(database, scratch, scorer, accepted, ownLeast, 0, database.placeItem.length)
   else {
     for (let j = 0; j < scratch.chosenCount; j++) {
       const from = scratch.chosen[j]! * CELL
-      scorePlaces(database, scratch, scorer, accept, ownLeast, from, from + CELL)
+      scorePlaces(database, scratch, scorer, accepted, ownLeast, from, from + CELL)
     }
   }
   const at = (place: number) => rankedAt(database, scratch, scorer, meaning, place)
@@ -183,35 +172,10 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
 
 const NO_AKIN: ReadonlyMap<string, Covering> = new Map()
 
-type Accept = ((k: number, i: number) => boolean) | null
-
-function acceptorOf(database: Database, filter: Filter | undefined): Accept {
-  if (filter === undefined) return null
-  const { actors, dayMin = -Infinity, dayMax = Infinity, seqs, without } = filter
-  const allowed = actors && database.segments.map((segment) => segment.actors.map((name) => actors.includes(name)))
-  const labelled = filter.kinds || filter.tags ? database.segments.map((segment) => labelledAs(segment, filter)) : null
-  return (k, i) => {
-    const segment = database.segments[k]!
-    if (labelled && !labelled[k]![segment.label[i]!]) return false
-    const day = segment.day[i]!
-    const seq = segment.seq[i]!
-    if (day < dayMin || day > dayMax || without?.has(seq)) return false
-    return (!allowed || allowed[k]![segment.actor[i]!] === true) && (!seqs || seqs.has(seq))
-  }
-}
-
-function labelledAs(segment: Segment, { kinds, tags }: Filter): boolean[] {
-  return readLabels(segment).map(
-    ([kind = '', ...own]) => (!kinds || kinds.includes(kind)) && (!tags || tags.every((tag) => own.includes(tag))),
-  )
-}
-
-function hasAccepted({ placeItem, itemAt }: Database, cell: number, accept: NonNullable<Accept>): boolean {
+function hasAccepted({ placeItem }: Database, cell: number, { passed, stage }: Accepted): boolean {
   for (let place = cell * CELL; place < (cell + 1) * CELL; place++) {
-    const item = placeItem[place]!
-    if (item < 0) continue
-    const k = segmentOf(itemAt, item, 0)
-    if (accept(k, item - itemAt[k]!)) return true
+    // Of a place without an item, -1, there is no entry.
+    if (passed[placeItem[place]!] === stage) return true
   }
   return false
 }
@@ -220,7 +184,7 @@ function scorePlaces(
   { placeItem, itemAt }: Database,
   scratch: Scratch,
   scorer: Scorer,
-  accept: Accept,
+  accepted: Accepted | null,
   ownLeast: number,
   from: number,
   to: number,
@@ -231,9 +195,9 @@ function scorePlaces(
   for (let place = from; place < to; place++) {
     const item = placeItem[place]!
     if (item < 0 || own[place]! < ownLeast) continue
+    if (accepted !== null && accepted.passed[item] !== accepted.stage) continue
     k = segmentOf(itemAt, item, k)
     const i = item - itemAt[k]!
-    if (accept !== null && !accept(k, i)) continue
     scorer.score(k, i, place, score, count)
     scoredPlace[count++] = place
   }

@@ -9,10 +9,12 @@ import { PARTS } from '../weights.ts'
 import { type MergeOptions, mergeSegments } from './build.ts'
 import { buildFrom, createEngine, type EngineRequest, MissingPartError } from './engine.ts'
 import { DamagedSegmentError } from './format.ts'
+import type { Page } from './listing.ts'
 import type { Found, Ranked, SearchWork } from './search.ts'
 
 export type Task =
   | { kind: 'search'; request: EngineRequest }
+  | { kind: 'list'; request: EngineRequest & { page: Page } }
   | { kind: 'build'; records: readonly RecordText[]; language: Language; encoder?: EncoderFacts | undefined }
   | ({ kind: 'merge'; bodies: readonly Uint8Array[]; drop: readonly number[] } & MergeOptions)
 
@@ -20,6 +22,7 @@ export type ToWorker = { kind: 'forget'; key: string } | (Task & { id: number; e
 
 type Answer =
   | ({ id: number; ranked: Float64Array; derivedBytes: number; work: SearchWork } & Omit<Found, 'ranked'>)
+  | { id: number; seqs: number[]; derivedBytes: number }
   | { id: number; body: Uint8Array }
   | { id: number; expired: true }
   | { id: number; failed: { problem: string; because: 'damage' | 'missing' | 'fault' } }
@@ -100,6 +103,7 @@ if (parentPort !== null) {
       const numbers = packRanked(ranked)
       return send({ id: task.id, ranked: numbers, ...rest }, [numbers.buffer as ArrayBuffer])
     }
+    if (task.kind === 'list') return send({ id: task.id, ...engine.list(task.request) })
     const body =
       task.kind === 'build'
         ? buildFrom(task.records, task.language, task.encoder)
@@ -113,7 +117,7 @@ if (parentPort !== null) {
     try {
       if (Date.now() <= message.expiresAt) return run(message)
       // Nobody waits for it any more.
-      if (message.kind === 'search') engine.accept(message.request)
+      if (message.kind === 'search' || message.kind === 'list') engine.accept(message.request)
       send({ id: message.id, expired: true })
     } catch (error) {
       send({ id: message.id, failed: failureOf(error) })

@@ -5,6 +5,7 @@
 import { createCache } from '@loci/chassis/cache.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import type { InstanceKeys } from '../../databases/instance-keys.ts'
 import type { Due } from '../../databases/store.ts'
 import type { Language } from '../analysis/item.ts'
 import type { RecallIndex } from '../index/recall-index.ts'
@@ -30,7 +31,7 @@ export interface Parts {
 const ASK_AGAIN_MS = 60_000
 const ASKED_MAX = 20_000
 
-export function createParts(pool: Pool, index: RecallIndex, log: Pick<Log, 'warn'>): Parts {
+export function createParts(pool: Pool, index: RecallIndex, keys: InstanceKeys, log: Pick<Log, 'warn'>): Parts {
   const asked = createCache<number>(ASKED_MAX)
   let isAsking = false
   let isFailing = false
@@ -67,7 +68,7 @@ export function createParts(pool: Pool, index: RecallIndex, log: Pick<Log, 'warn
         id: part.isUsable
           ? segmentKey(part)
           : `${part.from}-${part.through}@${state.indexedAt}/${format}/${markOf(part)}`,
-        load: () => segmentBody(pool, index, place, part, language, read),
+        load: () => segmentBody(pool, index, keys, place, part, language, read),
       }))
     },
   }

@@ -13,7 +13,7 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := clock_timestamp();
 begin
-  perform set_config('loci.instance', p_instance, true);
+  p_database := loci.look_into_each(p_instance, p_database);
   for i in 1 .. cardinality(p_id) loop
     record := null;
     select * into record from loci.records r where r.instance_id = p_instance and r.database = p_database[i] and r.id = p_id[i];
@@ -39,8 +39,34 @@ declare
   v_count int := 0;
   v_now timestamptz := clock_timestamp();
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   for record in select * from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq < p_below order by r.seq desc
+  loop
+    intact := loci.record_is_intact(record, p_instance, p_database);
+    if not intact then
+      record := loci.record_named(record);
+    end if;
+    continue when intact and not loci.record_is_there(record, v_now);
+    return next;
+    v_count := v_count + 1;
+    v_bytes := v_bytes + coalesce(octet_length(record.body), 0);
+    exit when v_count >= p_limit or v_bytes >= p_bytes_max;
+  end loop;
+end
+$$;
+
+-- The same, oldest first, numbered above p_above.
+create or replace function loci.mem_list_up(p_instance text, p_database text, p_above bigint, p_limit int, p_bytes_max int)
+returns table (record loci.records, intact boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  v_bytes bigint := 0;
+  v_count int := 0;
+  v_now timestamptz := clock_timestamp();
+begin
+  perform set_config('loci.instance', p_instance, true);
+  for record in select * from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq > p_above order by r.seq
   loop
     intact := loci.record_is_intact(record, p_instance, p_database);
     if not intact then
@@ -61,7 +87,7 @@ $$;
 create or replace function loci.mem_get_numbered(p_instance text, p_database text, p_seq bigint[]) returns table (record loci.records, intact boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   return query select case when i.intact then f.r else loci.record_named(f.r) end, i.intact
     from unnest(p_seq) with ordinality as q(seq, n)
     cross join lateral (select r from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq = q.seq offset 0) f
@@ -151,7 +177,7 @@ declare
   v_read int;
   v_row record;
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   select least(p_below - 1, h.seq) into v_through from loci.databases h where h.instance_id = p_instance and h.name = p_database;
   loop
     v_read := 0;
@@ -166,12 +192,39 @@ begin
 end
 $$;
 
+-- The same for mem_list_up.
+create or replace function loci.mem_list_up_around(p_instance text, p_database text, p_above bigint, p_limit int)
+returns table (seq bigint, record loci.records, intact boolean)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_left int := least(p_limit, 50);
+  v_from bigint := p_above + 1;
+  v_through bigint;
+  v_read int;
+  v_row record;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  select h.seq into v_through from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  loop
+    v_read := 0;
+    for v_row in select * from loci.mem_rows(p_instance, p_database, v_from, v_through, v_left, false) loop
+      seq := v_row.seq; record := v_row.record; intact := v_row.intact; v_read := v_read + 1; v_from := seq + 1;
+      continue when intact and not loci.record_is_there(record, clock_timestamp());
+      v_left := v_left - 1;
+      return next;
+    end loop;
+    exit when v_read = 0 or v_left <= 0;
+  end loop;
+end
+$$;
+
 -- As mem_get_numbered, around what cannot be read. Called by findNumbered().
 create or replace function loci.mem_get_numbered_around(p_instance text, p_database text, p_seq bigint[])
 returns table (seq bigint, record loci.records, intact boolean)
 language plpgsql as $$
 begin
-  perform set_config('loci.instance', p_instance, true);
+  perform loci.look_into(p_instance, p_database);
   return query select r.* from unnest(p_seq) with ordinality as q(seq, n), lateral loci.mem_rows(p_instance, p_database, q.seq, q.seq, 1, false) r
     where r.intact is not true or loci.record_is_there(r.record, clock_timestamp()) order by q.n;
 end

@@ -1,9 +1,12 @@
 // After a restore the records that were erased since the backup are back, and their tombstones are gone. Management has
 // kept the deletion ledger: before the cell serves, each of its rows is done again. The tombstone comes first, so that
 // nothing learns the value while its records are erased; then everything goes that has the value and a number up to
-// that of the row. What has a higher one was stored again by an override, and stays.
+// that of the row. What has a higher one was stored again by an override, and stays. A row of a whole database takes
+// everything of it whose life ended with that row's number, to the last row, before what was erased in the next life.
 
 import type { Pool } from '@loci/postgres/pool.ts'
+import { eraseWithin } from '../../databases/erase/erasing.ts'
+import { replayDatabase } from '../../databases/erase/store.ts'
 import type { Forget } from '../../databases/erasure.ts'
 import type { InstanceKeys } from '../../databases/instance-keys.ts'
 import { macsOf } from '../../databases/macs.ts'
@@ -24,7 +27,7 @@ interface ReplayOptions {
 /** Databases side by side. */
 const WIDTH = 4
 
-/** Replays a page of the ledger; answers how many values were found again and erased. */
+/** Replays a page of the ledger; answers how many values and databases were found again and erased. */
 export function replayingErasures(options: ReplayOptions): (rows: LedgerValue[]) => Promise<number> {
   return async (rows) => {
     const databases = [...Map.groupBy(rows, ({ instanceId, database }) => `${instanceId}/${database}`).values()]
@@ -40,8 +43,15 @@ export function replayingErasures(options: ReplayOptions): (rows: LedgerValue[])
 async function replayIn(options: ReplayOptions, rows: LedgerValue[]): Promise<number> {
   const [{ instanceId, database }] = rows as [LedgerValue]
   const place = { instanceId, database }
+  const whole = rows.find(({ valueMac }) => valueMac === '')
   let erased = 0
-  for (const value of await replayTombstones(options.pool, place, rows))
+  if (whole && (await replayDatabase(options.pool, place, whole))) {
+    await eraseWithin(options.pool, place, Number.POSITIVE_INFINITY)
+    erased += 1
+  }
+  const values = rows.filter(({ valueMac, seq }) => valueMac !== '' && seq > (whole?.seq ?? -1))
+  if (values.length === 0) return erased
+  for (const value of await replayTombstones(options.pool, place, values))
     if (await replayValue(options, place, value)) erased += 1
   return erased
 }

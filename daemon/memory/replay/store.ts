@@ -1,14 +1,14 @@
 // All SQL of the deletion ledger as far as it is of memory records.
 
-import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { enteringLocks } from '../../databases/locks.ts'
 import type { Due } from '../../databases/store.ts'
 import type { ErasedValue } from '../upkeep/store.ts'
 
-/** A row of the deletion ledger about memory records. */
+/** A row of the deletion ledger about memory records, or a whole database. */
 export interface LedgerValue extends Due {
-  /** Hex. */
+  /** Hex; empty: the whole database. */
   valueMac: string
   isOverride: boolean
   seq: number
@@ -35,20 +35,4 @@ export async function replayTombstones(
     locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
   return values
-}
-
-/** Whether management has acknowledged the row of the value that was erased last. */
-export async function isLedgered(sql: Sql, { instanceId, database }: Due, mac: Buffer): Promise<boolean> {
-  try {
-    const { rows } = await sql.query<{ isThere: boolean }>({
-      name: 'ledger_is_reported',
-      text: `select reported_at is not null as "isThere" from loci.deletions
-        where instance_id = $1 and database = $2 and value_mac = $3 and not is_override`,
-      values: [instanceId, database, mac],
-    })
-    return rows[0]?.isThere ?? false
-  } catch {
-    // It is asked behind the commit of an erasure: to fail here would say that nothing was done.
-    return false
-  }
 }

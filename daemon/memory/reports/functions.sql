@@ -13,7 +13,7 @@ begin
   perform set_config('loci.instance', p_instance, true);
   begin
     return query select h.name, 'ok', h.seq, h.mem_records, h.mem_bytes, h.mem_set_a::text, h.mem_set_b::text, h.mem_unsettled, h.mem_verified
-      from loci.databases h where h.instance_id = p_instance order by h.name;
+      from loci.databases h where h.instance_id = p_instance and h.erasing_since is null order by h.name;
     while p_strays loop
       select r.database into v_name from loci.records r where r.instance_id = p_instance and r.database > v_name order by r.database limit 1;
       exit when not found;

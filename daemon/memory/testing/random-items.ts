@@ -84,8 +84,18 @@ function randomItem(chance: Chance, seq: number, context: number, position: numb
       flags: flags | (chance.below(4) << DIGITS_SHIFT),
     },
     labels: chance.of(LABELS),
+    ...facetsAt(seq, context, position),
     ...{ length: terms.values().reduce((sum, times) => sum + times, 0), caps: chance.below(5), past: chance.below(3) },
     ranges: chance.next() < 0.2 ? [[day - chance.below(9), day + chance.below(40)]] : [],
+  }
+}
+
+/** Made of what it is, and not by chance: the seeds make what they made. All of a context have its name. */
+function facetsAt(seq: number, context: number, position: number) {
+  return {
+    time: (seq * 1_234_567) % 86_400_000,
+    contextFacet: context % 3 === 0 ? 0 : context,
+    facets: position % 2 === 0 ? [] : [1 + (position % 3), 10 + (seq % 7)],
   }
 }
 

@@ -6,7 +6,8 @@ import { after, before, test } from 'node:test'
 import { createLog } from '@loci/chassis/log.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
+import { createInstanceKeys } from '../../databases/instance-keys.ts'
+import { type TestDaemon, testDaemon, testSettings } from '../../testing/daemon.ts'
 import { memoryOf, type TestMemory } from '../../testing/records.ts'
 import { addTenant, type TestTenant } from '../../testing/tenant.ts'
 import { createRecallIndex } from '../index/recall-index.ts'
@@ -103,7 +104,7 @@ test('what is built in the place of a segment is known by its records: a write e
   const log = createLog({ level: 'silent', program: 'test' })
   const index = createRecallIndex({ bytesMax: 1e6, log })
   try {
-    const parts = createParts(pool, index, log)
+    const parts = createParts(pool, index, createInstanceKeys(pool, testSettings('', '').sealingKeys), log)
     const place = { instanceId: tenant.instanceId, database: 'built' }
     const ids = async (language: 'auto' | 'en' = 'auto') => {
       const state = await readIndex(pool, place.instanceId, place.database, {})

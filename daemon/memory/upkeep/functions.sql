@@ -6,10 +6,10 @@ create or replace function loci.record_mark(r loci.records) returns bigint langu
   select hashtextextended(r.id, 0)
 $$;
 
--- A record as JSON for the analyser: [seq, mark, context, position, stored ms, body].
+-- A record as JSON for the analyser: [seq, mark, context, position, stored ms, body, key].
 create or replace function loci.mem_text(r loci.records) returns text language sql stable parallel safe as $$
   select '[' || r.seq || ',"' || loci.record_mark(r) || '",' || r.context || ',' || r.position || ','
-    || (extract(epoch from r.created_at) * 1000)::bigint || ',' || r.body || ']'
+    || (extract(epoch from r.created_at) * 1000)::bigint || ',' || r.body || ',' || coalesce(to_json(r.key)::text, 'null') || ']'
 $$;
 
 -- A segment in the list of a database: [id, from, through, items, format, mark, encoded], the mark as of records.

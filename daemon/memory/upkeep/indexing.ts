@@ -8,9 +8,11 @@ import { sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Checked } from '../../databases/erasure.ts'
+import type { InstanceKeys } from '../../databases/instance-keys.ts'
 import { type Due, postponeDue } from '../../databases/store.ts'
 import { appendEvents } from '../../events/store.ts'
 import type { Language, RecordText } from '../analysis/item.ts'
+import { type Facets, facetsOf } from '../facets.ts'
 import { FORMAT, openSegment, termsOfSegment } from '../index/format.ts'
 import type { RecallIndex } from '../index/recall-index.ts'
 import { nextExpiry } from '../store.ts'
@@ -53,21 +55,30 @@ const EQUAL_MAX = 2_000
 const TIMED_OUT = '57014'
 
 /** As the analyser takes it. */
-export function recordTextOf({ seq, mark, context, position, storedAt, body }: TextRow): RecordText {
+function recordTextOf({ seq, mark, context, position, storedAt, key, body }: TextRow, facets: Facets): RecordText {
   const occurredAt = body.occurredAt === null ? storedAt : Date.parse(body.occurredAt)
   const { actor, content, media, kind, tags } = body
   return {
     ...{ seq, mark, context, position, actor, occurredAt, content, media, kind, tags },
     isHinted: body.salienceHint > 0,
     hasContextId: body.contextId !== null,
+    contextFacet: body.contextId === null ? 0 : facets.context(body.contextId),
+    facets: [...(key === null ? [] : [facets.key(key)]), ...(body.metadata ? facets.members(body.metadata) : [])],
   }
 }
 
+/** The same for several: the key is asked for where there is one. Not from inside a transaction (InstanceKeys). */
+export async function recordTextsOf(keys: InstanceKeys, instanceId: string, rows: TextRow[]): Promise<RecordText[]> {
+  if (rows.length === 0) return []
+  const facets = facetsOf(await keys.of(instanceId))
+  return rows.map((row) => recordTextOf(row, facets))
+}
+
 /** The handler of due work `index`. */
-export async function buildIndex(pool: Pool, index: RecallIndex, due: Due): Promise<void> {
+export async function buildIndex(pool: Pool, index: RecallIndex, keys: InstanceKeys, due: Due): Promise<void> {
   for (let overtaken = 0; overtaken < OVERTAKEN_MAX; overtaken += 1) {
     const state = await readIndex(pool, due.instanceId, due.database, { tailMax: ITEMS_MAX })
-    const plan = await planIndex(pool, index, due, state)
+    const plan = await planIndex(pool, index, keys, due, state)
     if ((await commitIndex(pool, due, state, plan)) === 'moved') continue
     index.forget(due.instanceId, keysOf(state.segments, plan.replaced))
     if (index.encoder && plan.segments.length > 0) await putVectorsDue(pool, due)
@@ -84,6 +95,7 @@ export function keysOf(segments: SegmentRow[], replaced: number[]): string[] {
 async function planIndex(
   pool: Pool,
   index: RecallIndex,
+  keys: InstanceKeys,
   due: Due,
   state: IndexState,
 ): Promise<Replacement & { through: number; at: number }> {
@@ -91,7 +103,7 @@ async function planIndex(
   const format = formatOf(language)
   const changed = new Set(state.changed)
   const parts = partsOf(state, format)
-  const texts = state.texts.map(recordTextOf)
+  const texts = await recordTextsOf(keys, due.instanceId, state.texts)
   const tail = texts.slice(0, fittingTexts(texts))
   const hasTail = state.tailRows > 0
   // What no longer holds is left out of the texts, and is covered all the same.
@@ -105,7 +117,7 @@ async function planIndex(
     segments.push({ ...row, body, digest: segmentDigest(due, row, body) })
   }
   const read = readingSegments(pool, due)
-  const bodyOf = (part: Part) => segmentBody(pool, index, due, part, language, read)
+  const bodyOf = (part: Part) => segmentBody(pool, index, keys, due, part, language, read)
   const counts = parts.map((part) => (part.isUsable ? part.items : ITEMS_MAX))
   const tailBody = hasTail ? await index.build(tail, language) : undefined
   const mergeable = tailBody ? parts.slice(mergeFrom([...counts, tail.length])) : []
@@ -135,6 +147,7 @@ async function planIndex(
 export async function segmentBody(
   pool: Pool,
   index: RecallIndex,
+  keys: InstanceKeys,
   due: Due,
   part: Part,
   language: Language,
@@ -144,7 +157,7 @@ export async function segmentBody(
   if (stored) return stored
   if (part.isUsable) await dropSegments(pool, due.instanceId, due.database, [part.id])
   const texts = await readTexts(pool, due.instanceId, due.database, part)
-  return index.build(texts.map(recordTextOf), language)
+  return index.build(await recordTextsOf(keys, due.instanceId, texts), language)
 }
 
 /** Undefined when it does not fit its digest, or cannot be read. */

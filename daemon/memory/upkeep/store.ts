@@ -20,7 +20,7 @@ export interface SegmentRow {
   encoded: number
 }
 
-/** A record as the analyser needs it; `body` is that of RecordBody. */
+/** A record as the analyser needs it. */
 export interface TextRow {
   seq: number
   /** Of its id: the same number may be another record in a database that was restored or made anew. */
@@ -28,7 +28,8 @@ export interface TextRow {
   context: number
   position: number
   storedAt: number
-  body: Pick<RecordBody, 'content' | 'actor' | 'contextId' | 'occurredAt' | 'media' | 'kind' | 'tags' | 'salienceHint'>
+  key: string | null
+  body: RecordBody
 }
 
 export interface IndexState {
@@ -68,7 +69,7 @@ export interface IndexState {
 
 type TextArray = [
   ...[seq: number, mark: string],
-  ...([context: number, position: number, storedAt: number, body: TextRow['body']] | []),
+  ...([context: number, position: number, storedAt: number, body: TextRow['body'], key: string | null] | []),
 ]
 type SegmentArray = [
   ...[id: number, from: number, through: number, items: number, format: number, mark: string],
@@ -208,9 +209,9 @@ function textsOf(text: string): TextRow[] {
   return (JSON.parse(text) as TextArray[]).flatMap(textOf)
 }
 
-function textOf([seq, mark, context, position, storedAt, body]: TextArray): TextRow[] {
+function textOf([seq, mark, context, position, storedAt, body, key = null]: TextArray): TextRow[] {
   if (context === undefined || position === undefined || storedAt === undefined || body === undefined) return []
-  return [{ seq, mark: BigInt(mark), context, position, storedAt, body }]
+  return [{ seq, mark: BigInt(mark), context, position, storedAt, key, body }]
 }
 
 /** Of the records in a range that hold: what a segment that cannot be used would say. */

@@ -2,12 +2,13 @@
 // all when the encoder is another. Behind every commit, never in one; until it is done the words count.
 
 import type { Pool } from '@loci/postgres/pool.ts'
+import type { InstanceKeys } from '../../databases/instance-keys.ts'
 import { type Due, postponeDue } from '../../databases/store.ts'
 import { openSegment } from '../index/format.ts'
 import type { RecallIndex } from '../index/recall-index.ts'
 import { pendingSeqs, type Vector } from '../index/vectors.ts'
 import { formatOf, languageOf } from '../upkeep/config.ts'
-import { keysOf, recordTextOf, storedBody } from '../upkeep/indexing.ts'
+import { keysOf, recordTextsOf, storedBody } from '../upkeep/indexing.ts'
 import { readingSegments } from '../upkeep/reading.ts'
 import { isToBeEncoded, type Part, partsOf, segmentDigest } from '../upkeep/segments.ts'
 import { commitIndex, readIndex, readTexts, type SegmentRow } from '../upkeep/store.ts'
@@ -20,7 +21,7 @@ const WORK_MS = 2_000
  * The handler of due work `vectors`: one segment of a claim, the latest first. What it makes stays with the encoder for
  * a while, so that a segment of 4,096 is written once and not once for each claim.
  */
-export async function encodeSegments(pool: Pool, index: RecallIndex, due: Due): Promise<void> {
+export async function encodeSegments(pool: Pool, index: RecallIndex, keys: InstanceKeys, due: Due): Promise<void> {
   const { encoder } = index
   const endsAt = performance.now() + WORK_MS
   const state = await readIndex(pool, due.instanceId, due.database, { tailMax: 0 })
@@ -32,7 +33,11 @@ export async function encodeSegments(pool: Pool, index: RecallIndex, due: Due): 
   if (!body) return parts.length > 1 ? postponeDue(pool, 'vectors', due, LATER_MS) : endVectorsDue(pool, due)
   const missing = new Set(pendingSeqs(openSegment(body), encoder.mark))
   const texts = await readTexts(pool, due.instanceId, due.database, part)
-  const rows = texts.map(recordTextOf).filter(({ seq }) => missing.has(seq))
+  const rows = await recordTextsOf(
+    keys,
+    due.instanceId,
+    texts.filter(({ seq }) => missing.has(seq)),
+  )
   const made = await index.encode(rows, endsAt)
   if (made.size === rows.length) {
     // Those that ended since have no text any more, and nobody asks for them.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { wholeAnswer } from '../../testing/consistency.ts'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
 import { memoryOf, type TestMemory } from '../../testing/records.ts'
 import { addTenant, type TestTenant } from '../../testing/tenant.ts'
@@ -94,7 +95,7 @@ test('records that are stored all at once, or each alone in its call, are as if 
   const totals = await daemon.sql(`select sum(t.records) = (select sum(mem_records) from loci.databases) as records,
     sum(t.bytes) = (select sum(mem_bytes + mem_index_bytes) from loci.databases) as bytes from loci.instance_totals t`)
   assert.deepEqual(totals, [{ records: true, bytes: true }])
-  const report = await together.call('GET /v1/kv/consistency?mode=full')
+  const report = await wholeAnswer(() => together.call('GET /v1/kv/consistency?mode=full'))
   assert.deepEqual(report.json<{ issues: object[] }>().issues, [])
 })
 

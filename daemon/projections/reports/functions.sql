@@ -13,7 +13,7 @@ begin
   perform set_config('loci.instance', p_instance, true);
   begin
     return query select h.name, 'ok', h.seq, h.prj_rows, h.prj_bytes, h.prj_set_a::text, h.prj_set_b::text, h.prj_unsettled, h.prj_verified
-      from loci.databases h where h.instance_id = p_instance order by h.name;
+      from loci.databases h where h.instance_id = p_instance and h.erasing_since is null order by h.name;
     while p_strays loop
       select p.database into v_name from loci.projections p where p.instance_id = p_instance and p.database > v_name order by p.database limit 1;
       exit when not found;

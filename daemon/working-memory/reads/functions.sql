@@ -13,7 +13,7 @@ declare
   v_now timestamptz := clock_timestamp();
   v_service text;
 begin
-  perform set_config('loci.instance', p_instance, true);
+  p_database := loci.look_into_each(p_instance, p_database);
   select (i.config -> 'working_memory')::text into v_service from loci.instances i where i.id = p_instance;
   for i in 1 .. cardinality(p_database) loop
     damaged := null;
@@ -52,7 +52,7 @@ declare
   v_doc loci.working_memory;
   v_n int;
 begin
-  perform set_config('loci.instance', p_instance, true);
+  p_database := loci.look_into_each(p_instance, p_database);
   for i in 1 .. cardinality(p_database) loop
     text := null; intact := null;
     select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database[i];

@@ -10,7 +10,7 @@ begin
   perform set_config('loci.instance', p_instance, true);
   begin
     return query select h.name, 'ok', h.seq, h.wm_slots, h.wm_bytes, h.wm_set_a::text, h.wm_set_b::text, h.wm_unsettled, h.wm_verified
-      from loci.databases h where h.instance_id = p_instance order by h.name;
+      from loci.databases h where h.instance_id = p_instance and h.erasing_since is null order by h.name;
     if p_strays then
       return query select w.database, 'headless', 0::bigint, 0::bigint, 0::bigint, '0', '0', false, null::bigint
         from loci.working_memory w where w.instance_id = p_instance

@@ -229,7 +229,9 @@ begin
     return;
   end if;
   v_applied := loci.wm_apply(v_head, v_doc, v_is_whole, date_trunc('milliseconds', clock_timestamp()),
-    array(select n from generate_subscripts(p_keys, 1) n), array_fill('remove'::text, array[cardinality(p_keys)]), p_keys, '{}', '{}', '{}', '{}', true);
+    array(select n from generate_subscripts(p_keys, 1) n), array_fill('remove'::text, array[cardinality(p_keys)]), p_keys, '{}', '{}', '{}',
+    array_fill('{"reasonCode":"deleted","reason":"Its content was erased.","displacedBy":null,"policy":null,"explain":{"score":0,"parts":[]}}'::text,
+      array[cardinality(p_keys)]), true);
   events := to_jsonb(v_applied.events);
   perform loci.add_totals(p_instance, 0, v_applied.bytes - v_bytes);
 end

@@ -1,12 +1,12 @@
-// A self-signed certificate for 127.0.0.1, made on the spot: a private key in the repository would be found by every
+// A self-signed certificate for a name, made on the spot: a private key in the repository would be found by every
 // scanner, and openssl is not on every machine. X.509 (RFC 5280) with Ed25519 (RFC 8410), only what a TLS handshake
 // asks for.
 
 import { generateKeyPairSync, sign } from 'node:crypto'
 
-export function selfSigned(): { cert: string; key: string } {
+export function selfSigned(host = '127.0.0.1'): { cert: string; key: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-  const name = sequence(set(sequence(oid(0x55, 0x04, 0x03), node(0x0c, Buffer.from('127.0.0.1')))))
+  const name = sequence(set(sequence(oid(0x55, 0x04, 0x03), node(0x0c, Buffer.from(host)))))
   const algorithm = sequence(oid(0x2b, 0x65, 0x70))
   const body = sequence(
     node(0xa0, node(0x02, Buffer.from([2]))), // version 3

@@ -100,7 +100,7 @@ test('a cell is given everything first, then only what changed, and all of it ag
     state_reason: null,
     generation: 1,
     limits: {
-      databases: 1000,
+      databases: 10_000,
       records: 1_000_000,
       bytes: 10 * 2 ** 30,
       requests_per_second: 500,

@@ -24,7 +24,7 @@ export function reportRoutes({ cell, pool, alarms }: ReportOptions): Route[] {
         path: '/cell/v1/reports',
         access: cell,
         tag: 'cells',
-        summary: 'What the cell has observed and counted, and what it revoked and deleted by itself.',
+        summary: 'Report what the cell has observed and counted, and what it revoked and deleted by itself.',
         body: reportRequest,
         ignoresUnknownNames: true,
         answers: { 200: reportResponse },
@@ -42,8 +42,8 @@ export function reportRoutes({ cell, pool, alarms }: ReportOptions): Route[] {
         path: '/cell/v1/deletions',
         access: cell,
         tag: 'cells',
-        summary:
-          'What the cell has reported as erased (instances, databases, values of records): a restored one erases it again before it serves.',
+        summary: 'List what the cell has reported as erased.',
+        details: 'Instances, databases, values of records: a restored cell erases them again before it serves.',
         query: deletionsQuery,
         answers: { 200: deletionsResponse },
         errors: ['STORE_UNAVAILABLE'],
@@ -76,6 +76,6 @@ function ledgerValueOf({
   isOverride,
   databaseSeq,
 }: Pick<LedgerRow, 'valueMac' | 'isOverride' | 'databaseSeq'>) {
-  if (valueMac === '') return {}
+  if (valueMac === '') return databaseSeq === null ? {} : { database_seq: databaseSeq }
   return { value_mac: valueMac, database_seq: databaseSeq ?? 0, ...(isOverride ? { override: true } : {}) }
 }

@@ -34,16 +34,19 @@ export async function listPlaced(sql: Sql, cellId: string, serviceIds: string[])
 export async function saveUsage(sql: Sql, organizationId: string, usage: Report['usage']): Promise<void> {
   await sql.query({
     name: 'reports_usage',
-    text: `insert into loci.usage_minutes as known (organization_id, service_id, minute, dedup, requests, writes, records, bytes)
-      select $1, u.service_id, u.minute, u.dedup, max(u.requests), max(u.writes), max(u.records), max(u.bytes)
-      from unnest($2::text[], $3::timestamptz[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
-        as u (service_id, minute, dedup, requests, writes, records, bytes)
+    text: `insert into loci.usage_minutes as known (organization_id, service_id, minute, dedup, requests, writes, records, bytes, units, routes)
+      select $1, u.service_id, u.minute, u.dedup, max(u.requests), max(u.writes), max(u.records), max(u.bytes), max(u.units),
+        (array_agg(u.routes order by u.units desc) filter (where u.minute > now() - interval '1 hour'))[1]
+      from unnest($2::text[], $3::timestamptz[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::float8[], $10::jsonb[])
+        as u (service_id, minute, dedup, requests, writes, records, bytes, units, routes)
       where not exists (select from loci.usage_rolled r
         where r.organization_id = $1 and r.service_id = u.service_id and r.dedup = u.dedup and r.through >= u.minute)
       group by u.service_id, u.minute, u.dedup
       on conflict (organization_id, service_id, minute, dedup) do update set
         requests = greatest(known.requests, excluded.requests), writes = greatest(known.writes, excluded.writes),
-        records = greatest(known.records, excluded.records), bytes = greatest(known.bytes, excluded.bytes)`,
+        records = greatest(known.records, excluded.records), bytes = greatest(known.bytes, excluded.bytes),
+        units = greatest(known.units, excluded.units),
+        routes = case when excluded.units >= known.units then excluded.routes else known.routes end`,
     values: [
       organizationId,
       usage.map(({ svc }) => svc),
@@ -53,7 +56,16 @@ export async function saveUsage(sql: Sql, organizationId: string, usage: Report[
       usage.map(({ writes }) => writes),
       usage.map(({ records }) => records),
       usage.map(({ bytes }) => bytes),
+      usage.map(({ units }) => units ?? 0),
+      usage.map(({ routes }) => (routes && routes.length > 0 ? JSON.stringify(routes) : null)),
     ],
+  })
+  // They are shown for an hour; what is left of a service that falls silent goes with its minutes.
+  await sql.query({
+    name: 'reports_usage_routes',
+    text: `update loci.usage_minutes set routes = null where organization_id = $1 and service_id = any($2) and routes is not null
+      and minute > now() - interval '3 hours' and minute < now() - interval '1 hour'`,
+    values: [organizationId, [...new Set(usage.map(({ svc }) => svc))]],
   })
 }
 

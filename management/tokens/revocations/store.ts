@@ -67,8 +67,9 @@ export interface Folded {
 }
 
 /**
- * Where a service has more than `max` revocations by jti, takes out all but the newest `keep`. Only those that are a
- * minute old: a token was issued before it was revoked, and clocks that differ by less do not matter then.
+ * Where a service has more than `max` revocations by jti that can still hit a token, takes out all but the newest
+ * `keep`. Only those that are a minute old: a token was issued before it was revoked, and clocks that differ by less do
+ * not matter then.
  */
 export async function takeOldest(
   sql: Sql,
@@ -78,7 +79,7 @@ export async function takeOldest(
   const { rows: counted } = await sql.query<{ count: number }>({
     name: 'revocations_count',
     text: `select count(*)::int as count from (
-        select from loci.revocations where cell_id = '' and kind = 'jti' and svc = $1 limit $2) as counted`,
+        select from loci.revocations where cell_id = '' and kind = 'jti' and svc = $1 and expires_at > now() limit $2) as counted`,
     values: [serviceId, max + 1],
   })
   if ((counted[0]?.count ?? 0) <= max) return undefined

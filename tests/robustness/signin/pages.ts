@@ -76,6 +76,8 @@ export async function walk(report: Report, context: BrowserContext, place: Place
   if (denied.status !== 403) problems.push(`the denied command line was answered ${denied.status}`)
 
   await page.goto(`${publicUrl}/dashboard/services`)
+  if (new URL(page.url()).pathname !== '/services') problems.push(`the dashboard leads to ${page.url()}`)
+  await page.goto(`${publicUrl}/signed-in/done`)
   await look('You are signed in', 'signed-in')
   await page.reload()
   await pressOn(page, 'Sign out', 'Enter')
@@ -104,7 +106,8 @@ export async function firstOrganization(report: Report, context: BrowserContext,
   await page.reload()
   await page.locator('[name="name"]').fill('Acme & Söhne')
   await pressOn(page, 'Make the organization', 'Enter')
-  await page.waitForSelector('li')
+  await page.waitForURL(`${place.publicUrl}/services`)
+  await page.goto(`${place.publicUrl}/signed-in/done`)
   problems.push(...(await problemsOf(page)))
   await screenshot(page, 'newcomer-2-made')
   const shown = await page.locator('li').allInnerTexts()

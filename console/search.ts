@@ -1,0 +1,102 @@
+// What the addresses of the console say behind the question mark. Read from text that anybody may have typed: what does
+// not fit is left out, never an error.
+
+type Search = Record<string, unknown>
+
+export interface OrganizationSearch {
+  /** Left out for the first organization of the person. */
+  org?: string | undefined
+}
+export interface ServicesSearch {
+  q?: string | undefined
+  status?: 'active' | 'look' | undefined
+}
+export interface CreateSearch {
+  /** Which creation is shown. */
+  op?: string | undefined
+}
+export interface ServiceSearch {
+  /** Left out for `default`. */
+  db?: string | undefined
+}
+export interface MindSearch {
+  range?: (typeof RANGES)[number] | undefined
+  /** A moment, RFC 3339. */
+  at?: string | undefined
+  item?: string | undefined
+}
+export interface MemorySearch {
+  /** A question: what is recalled. */
+  q?: string | undefined
+  /** The list instead. */
+  view?: 'browse' | undefined
+  as_of?: string | undefined
+  actor?: string | undefined
+  kind?: string | undefined
+  tag?: string | undefined
+  context?: string | undefined
+  key?: string | undefined
+  since?: string | undefined
+  until?: string | undefined
+  /** Of the list: the oldest first. */
+  order?: 'asc' | undefined
+  limit?: '25' | '100' | undefined
+  /** The best there is, however little it has to do with the question. */
+  anyway?: 'yes' | undefined
+  /** The one whose reasons are shown. */
+  hit?: string | undefined
+}
+export interface AdviceSearch {
+  class?: string | undefined
+  intent?: string | undefined
+  policy?: string | undefined
+}
+export interface EventsSearch {
+  type?: string | undefined
+}
+
+const RANGES = ['15m', '1h', '6h', '24h'] as const
+
+export const organizationSearch = (search: Search): OrganizationSearch => texts(search, 'org')
+export const servicesSearch = (search: Search): ServicesSearch => ({
+  ...texts(search, 'q'),
+  ...oneOf(search, 'status', ['active', 'look'] as const),
+})
+export const createSearch = (search: Search): CreateSearch => texts(search, 'op')
+export const serviceSearch = (search: Search): ServiceSearch => texts(search, 'db')
+export const mindSearch = (search: Search): MindSearch => ({
+  ...oneOf(search, 'range', RANGES),
+  ...texts(search, 'at', 'item'),
+})
+export const workingMemorySearch = (search: Search): { slot?: string | undefined } => texts(search, 'slot')
+export const memorySearch = (search: Search): MemorySearch => ({
+  ...texts(search, 'q', 'as_of', 'actor', 'kind', 'tag', 'context', 'key', 'since', 'until', 'hit'),
+  ...oneOf(search, 'view', ['browse'] as const),
+  ...oneOf(search, 'order', ['asc'] as const),
+  ...oneOf(search, 'anyway', ['yes'] as const),
+  ...oneOf({ limit: String(search.limit) }, 'limit', ['25', '100'] as const),
+})
+export const cyclesSearch = (search: Search): { since?: string | undefined } => texts(search, 'since')
+export const cycleSearch = (search: Search): { action?: string | undefined } => texts(search, 'action')
+export const adviceSearch = (search: Search): AdviceSearch => texts(search, 'class', 'intent', 'policy')
+export const eventsSearch = (search: Search): EventsSearch => texts(search, 'type')
+
+function texts<Name extends string>(search: Search, ...names: Name[]): { [Key in Name]?: string | undefined } {
+  const found: { [Key in Name]?: string | undefined } = {}
+  for (const name of names) {
+    const value = search[name]
+    // The router reads `?q=4411` as a number.
+    const text = typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
+    if (text !== '') found[name] = text
+  }
+  return found
+}
+
+function oneOf<Name extends string, Value extends string>(
+  search: Search,
+  name: Name,
+  values: readonly Value[],
+): { [Key in Name]?: Value | undefined } {
+  const value = values.find((one) => one === search[name])
+  return (value === undefined ? {} : { [name]: value }) as { [Key in Name]?: Value | undefined }
+}

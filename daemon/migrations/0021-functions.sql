@@ -1,0 +1,2 @@
+-- serves: 0003
+-- functions: 1ecbee339f521db3db3a67fc6456b8feb0f5f43f3661d8ba94e2db876ea44ed5

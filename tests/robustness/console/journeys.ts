@@ -1,0 +1,81 @@
+// What people do in the console, with the keyboard alone; and what happens when their session ends on the way.
+
+import type { Page } from 'playwright-core'
+import type { Report } from '../../world/report.ts'
+import { pressOn } from '../signin/chromium.ts'
+import { openPage, type Scene, settled } from './scene.ts'
+
+/** From a first visit to a service that remembers. */
+export async function createByKeyboard(report: Report, scene: Scene): Promise<void> {
+  const { ben, origin } = scene
+  const page = await openPage(scene, ben, '/services', 'text=No service yet')
+  await pressOn(page, 'Create service', 'Enter')
+  await page.waitForURL(`${origin}/services/new`)
+  await settled(page, 'text=2. Name and place')
+  await tabTo(page, 'name')
+  await page.keyboard.type('My agent')
+  await page.keyboard.press('Enter')
+  await page.locator('.foot:has-text("It is active")').waitFor({ timeout: 300_000 })
+  const steps = await page.locator('.steps li.succeeded b').allInnerTexts()
+  await page.locator('text=Store a first memory').waitFor()
+  await tabTo(page, 'text')
+  await page.keyboard.type('Ada prefers replies in Dutch')
+  await page.keyboard.press('Enter')
+  await page.locator('text=Ask for it').waitFor()
+  await page.locator('[name="text"]').nth(1).focus()
+  await page.keyboard.type('which language for Ada?')
+  await page.keyboard.press('Enter')
+  const answer = await page.locator('.answer').innerText()
+  // The address names what is being made: whoever reloads, or sends it to somebody, sees the same.
+  await page.reload()
+  await page.locator('.foot:has-text("It is active")').waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('s')
+  await page.waitForURL((url) => url.pathname === '/services')
+  const row = await page.locator('.sv tbody tr').innerText()
+  await page.close()
+  report.promise(
+    'somebody makes a service, sees its three steps, stores a memory and is answered, by the keyboard alone',
+    steps.join() === 'Place,Publish,Confirm' &&
+      answer === 'Ada prefers replies in Dutch' &&
+      /My agent[\s\S]*Active/.test(row),
+    `${steps.join(', ')}; "${answer}"`,
+  )
+}
+
+/** Nothing that was typed is lost: the page stays, says so, and goes on when there is a session again. */
+export async function endedSession(report: Report, scene: Scene): Promise<void> {
+  const { ada, ben, origin } = scene
+  const page = await openPage(scene, ada, '/services/new')
+  await page.locator('[name="name"]').fill('Half a name')
+  const kept = await ada.cookies()
+  await ada.clearCookies()
+  await pressOn(page, 'Create service', 'Enter')
+  await page.locator('text=Your session is over').waitFor()
+  const typed = await page.locator('[name="name"]').inputValue()
+  await ada.addCookies(kept)
+  await page.locator('button:has-text("Try now")').first().click()
+  await page.locator('.foot:has-text("It is active")').waitFor({ timeout: 300_000 })
+  const isStillSaid = await page.locator('text=Your session is over').count()
+  await page.close()
+
+  const stranger = await ben.newPage()
+  await ben.clearCookies()
+  await stranger.goto(`${origin}/services?q=x`)
+  await stranger.waitForURL((url) => url.pathname === '/sign-in')
+  const returnTo = new URL(stranger.url()).searchParams.get('return_to')
+  await stranger.close()
+  report.promise(
+    'a session that ends takes nothing that was typed, and who has none is led to sign-in and back',
+    typed === 'Half a name' && isStillSaid === 0 && returnTo === '/services?q=x',
+    `'${typed}' was kept, and made when there was a session again; back to ${returnTo}`,
+  )
+}
+
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let tabs = 0; tabs < 40; tabs += 1) {
+    if ((await page.evaluate<string>('document.activeElement?.getAttribute("name") ?? ""')) === name) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`the keyboard does not come to the field '${name}'`)
+}

@@ -1,0 +1,35 @@
+// Every page of the console with what it shows when it has all that it can show. A new page gets a row here, and is
+// then opened in every state and scheme (look.ts).
+
+import type { Scene } from './scene.ts'
+
+export interface ConsolePage {
+  /** Of the pictures; its folder in console/pages. */
+  name: string
+  path(scene: Scene): string
+  /** By which it is seen that it is full. */
+  shows: string
+  /** Where there is nothing to show: its address, whose eyes, and by what that is seen. Left out: it is never empty. */
+  empty?: { path(scene: Scene): string; as: 'ada' | 'ben'; shows: string }
+  /** Whether it asks the daemon of a service: then it is also seen stale and failing. */
+  ofService: boolean
+}
+
+export const PAGES: readonly ConsolePage[] = [
+  {
+    name: 'services',
+    path: () => '/services',
+    shows: '.sv .lit [data-lamp]',
+    empty: { path: () => '/services', as: 'ben', shows: 'text=No service yet' },
+    ofService: false,
+  },
+  { name: 'create', path: () => '/services/new', shows: 'text=2. Name and place', ofService: false },
+  {
+    name: 'overview',
+    path: ({ slug }) => `/s/${slug}`,
+    shows: '.place [data-lamp]',
+    empty: { path: ({ emptySlug }) => `/s/${emptySlug}`, as: 'ada', shows: 'text=Nothing is in mind' },
+    ofService: true,
+  },
+  { name: 'nothing-here', path: () => '/s/no-such-service', shows: 'text=has no service', ofService: false },
+]

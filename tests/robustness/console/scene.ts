@@ -1,0 +1,122 @@
+// A loci with a console, and who looks at it: Ada, whose organization has a service that worked for an hour, and Ben,
+// whose organization has nothing yet.
+
+import { tellSample } from '@loci/cli/up/demo.ts'
+import { Loci } from '@loci/sdk/loci.ts'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { SignInProvider } from '../../world/sign-in-provider.ts'
+import { addOrganization, type WorldOrganization } from '../../world/tenants.ts'
+import { startWorld, type World } from '../../world/world.ts'
+import { PEOPLE } from '../../world/world-file.ts'
+import { newPerson } from '../signin/chromium.ts'
+import { signInAs } from '../signin/pages.ts'
+
+/** What an agent may have been told by somebody who hoped that a page would believe it. */
+export const HOSTILE =
+  '<img src=x onerror="window.hurt=1"><script>window.hurt=2</script> \u202Eevil\u2066 [a](javascript:window.hurt=3)'
+
+export interface Scene {
+  world: World
+  origin: string
+  acme: WorldOrganization
+  /** With the API key of acme's owner: what the pages show is held against what it says. */
+  loci: Loci
+  /** Of the service with the sample, and of one that holds nothing. */
+  slug: string
+  emptySlug: string
+  serviceId: string
+  ada: BrowserContext
+  ben: BrowserContext
+  /** Everything that a page of theirs asked for, and what it complained of. */
+  asked: string[]
+  complaints: string[]
+}
+
+export async function setScene(browser: Browser): Promise<Scene> {
+  const world = await startWorld({ replicas: 1, people: PEOPLE })
+  try {
+    const acme = await addOrganization(world, 'acme')
+    await addOrganization(world, 'globex')
+    const origin = world.publicUrl
+    const loci = new Loci({ url: origin, apiKey: acme.apiKey })
+    const make = (name: string) => loci.services.create({ name, region: 'us-east-1' }).ready()
+    const { id: serviceId, slug } = await (await make('Support agent')).known()
+    const { slug: emptySlug } = await (await make('Research crew')).known()
+    const ours = new Loci({ url: origin, apiKey: acme.apiKey, service: serviceId })
+    await tellSample(ours, new Date())
+    await ours.service().user('default').remember(HOSTILE)
+    await ours.service().user('default').slots.put('hostile', HOSTILE, { pinned: true })
+    const scene: Scene = {
+      ...{ world, origin, acme, loci, slug, emptySlug, serviceId },
+      ...{ ada: await newPerson(browser), ben: await newPerson(browser), asked: [], complaints: [] },
+    }
+    for (const [person, sub] of [
+      [scene.ada, 'ada'],
+      [scene.ben, 'ben'],
+    ] as const) {
+      listen(scene, person)
+      const page = await person.newPage()
+      const provider = world.signIn as SignInProvider
+      await signInAs(page, { publicUrl: origin, processUrl: origin, provider }, sub)
+      await page.close()
+    }
+    return scene
+  } catch (error) {
+    await world.stop()
+    throw error
+  }
+}
+
+/** The daemon dies as a machine does, and comes back at the same address. */
+export async function killDaemon({ world }: Scene): Promise<() => Promise<void>> {
+  const [daemon] = world.daemons
+  if (!daemon) throw new Error('the world has no daemon')
+  await daemon.kill()
+  return async () => {
+    await world.startDaemon({ LOCI_LISTEN: new URL(daemon.url).host })
+  }
+}
+
+function listen({ asked, complaints, origin }: Scene, person: BrowserContext): void {
+  person.on('request', (request) => {
+    // Of the sign-in provider's own pages, and of what leads there, this test has no opinion.
+    if (request.frame().url().startsWith(origin) && !request.isNavigationRequest()) asked.push(request.url())
+  })
+  person.on('console', (message) => {
+    const text = message.text()
+    // A browser says itself that an answer was no 2xx; what a page does with that is looked at.
+    if (message.page()?.url().startsWith(origin) && message.type() === 'error' && !text.startsWith('Failed to load'))
+      complaints.push(text)
+  })
+  person.on('weberror', (error) => complaints.push(String(error.error())))
+}
+
+export const SCREEN = { width: 1440, height: 900 }
+
+/** As she sees it on a screen of usual size. */
+export async function openPage({ origin }: Scene, person: BrowserContext, path: string, shows?: string): Promise<Page> {
+  const page = await person.newPage()
+  await page.setViewportSize(SCREEN)
+  await page.goto(`${origin}${path}`)
+  await settled(page, shows)
+  return page
+}
+
+/** Nothing of it is loading any more, and its fonts are there. */
+export async function settled(page: Page, shows?: string): Promise<void> {
+  await until(
+    page,
+    `document.querySelector('h1') !== null && !document.querySelector('.skeleton') && document.fonts.status === 'loaded'`,
+  )
+  if (shows !== undefined) await page.locator(shows).first().waitFor()
+}
+
+/** Asked from outside: the policy of the page lets nothing in it read code from text. */
+export async function until(page: Page, expression: string, withinMs = 120_000): Promise<void> {
+  const endsAt = Date.now() + withinMs
+  while (!(await page.evaluate<boolean>(expression))) {
+    if (Date.now() > endsAt)
+      throw new Error(`${new URL(page.url()).pathname}: not within ${withinMs} ms: ${expression}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

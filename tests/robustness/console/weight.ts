@@ -1,0 +1,52 @@
+// What a browser loads before it shows the first page, compressed as it comes.
+
+import type { Browser } from 'playwright-core'
+import type { Report } from '../../world/report.ts'
+import { newPerson } from '../signin/chromium.ts'
+import { type Scene, settled } from './scene.ts'
+
+const JAVASCRIPT_MAX = 200_000
+const CSS_MAX = 20_000
+
+export async function firstLoad(report: Report, browser: Browser, { ada, origin }: Scene): Promise<void> {
+  // Who is signed in and has loaded nothing yet.
+  const person = await newPerson(browser)
+  await person.addCookies(await ada.cookies())
+  const page = await person.newPage()
+  const loads: Promise<{ path: string; bytes: number; headers: Record<string, string> }>[] = []
+  page.on('requestfinished', (request) => {
+    const { pathname } = new URL(request.url())
+    if (!pathname.startsWith('/console/') && pathname !== '/services') return
+    loads.push(
+      (async () => {
+        const [{ responseBodySize }, response] = await Promise.all([request.sizes(), request.response()])
+        return { path: pathname, bytes: responseBodySize, headers: (await response?.allHeaders()) ?? {} }
+      })(),
+    )
+  })
+  await page.goto(`${origin}/services`)
+  await settled(page)
+  const files = await Promise.all(loads)
+  const weigh = (ending: string) =>
+    files.filter(({ path }) => path.endsWith(ending)).reduce((sum, { bytes }) => sum + bytes, 0)
+  const [javascript, css, fonts] = [weigh('.js'), weigh('.css'), weigh('.woff2')]
+  report.promise(
+    'the first page loads at most 200 KB of JavaScript and 20 KB of CSS, compressed',
+    javascript > 0 && javascript <= JAVASCRIPT_MAX && css > 0 && css <= CSS_MAX,
+    `${kilobytes(javascript)} JavaScript, ${kilobytes(css)} CSS, ${kilobytes(fonts)} fonts in ${files.length} files`,
+  )
+  const wrong = files.filter(({ path, headers }) => {
+    const cached = String(headers['cache-control'])
+    return path === '/services' ? cached !== 'no-cache' : !/max-age=31536000, immutable/.test(cached)
+  })
+  report.promise(
+    'files are kept for ever and the page is asked for again each time',
+    wrong.length === 0 && files.some(({ path }) => path === '/services'),
+    `${files.length} files, ${wrong.map(({ path }) => path).join(' ') || 'none wrong'}`,
+  )
+  await person.close()
+}
+
+function kilobytes(bytes: number): string {
+  return `${(bytes / 1_000).toFixed(1)} KB`
+}

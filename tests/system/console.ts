@@ -1,0 +1,137 @@
+// The console in a real browser, against real processes and the real sign-in: every page in both schemes and every
+// state, held against axe and the width of screens; what it loads and whom it asks; what people do with it by the
+// keyboard. Pictures are kept in output/console. A page is added in tests/robustness/console/pages.ts.
+
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { heldAgainstApi, hostileText } from '../robustness/console/contents.ts'
+import { createByKeyboard, endedSession } from '../robustness/console/journeys.ts'
+import { inScheme, inspect, type Scheme } from '../robustness/console/look.ts'
+import { consoleMutants } from '../robustness/console/mutants.ts'
+import { PAGES } from '../robustness/console/pages.ts'
+import { killDaemon, openPage, type Scene, setScene, settled, until } from '../robustness/console/scene.ts'
+import { firstLoad } from '../robustness/console/weight.ts'
+import { startChromium, whyNoChromium } from '../robustness/signin/chromium.ts'
+import { type Report, reportOn } from '../world/report.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const isShort = process.argv.includes('--short')
+const SCHEMES: readonly Scheme[] = ['light', 'dark']
+const WIDTHS = isShort ? [320] : [320, 390, 768, 1440, 2560]
+/** --only=overview,memory: these pages and nothing else, for who works on them. */
+const only = process.argv
+  .find((word) => word.startsWith('--only='))
+  ?.slice('--only='.length)
+  .split(',')
+const pages = PAGES.filter(({ name }) => only?.includes(name) ?? true)
+
+await reportOn(async (report) => {
+  const why = whyNoChromium()
+  if (why) return report.skip('the console in a browser', why)
+  const flags = ['--disable-warning=ExperimentalWarning']
+  execFileSync(process.execPath, [...flags, 'scripts/build.ts', 'console'], { cwd: ROOT, stdio: 'inherit' })
+  const browser = await startChromium()
+  let scene: Scene | undefined
+  try {
+    report.note(`chromium ${browser.version()}`)
+    scene = await setScene(browser)
+    await everyPage(report, scene)
+    if (!only) {
+      await firstLoad(report, browser, scene)
+      await hostileText(report, scene)
+      await heldAgainstApi(report, scene)
+      await createByKeyboard(report, scene)
+    }
+    if (!isShort) await withoutDaemon(report, scene)
+    if (!isShort && !only) {
+      await endedSession(report, scene)
+      await consoleMutants(report, scene)
+    }
+    ownOriginAlone(report, scene)
+  } finally {
+    await browser.close()
+    await scene?.world.stop()
+  }
+})
+
+/** Full and empty, light and dark. */
+async function everyPage(report: Report, scene: Scene): Promise<void> {
+  const problems: string[] = []
+  let views = 0
+  const look = async (name: string, as: 'ada' | 'ben', path: string, shows: string) => {
+    const page = await openPage(scene, scene[as], path, shows)
+    for (const scheme of SCHEMES) {
+      await inScheme(page, scheme)
+      await settled(page, shows)
+      const { violations, tooWide } = await inspect(page, `${name}-${scheme}`, { widths: WIDTHS })
+      views += 1
+      problems.push(...violations.map((one) => `${name} ${scheme}: ${one}`))
+      problems.push(...tooWide.map((width) => `${name} ${scheme} scrolls sideways at ${width} px`))
+    }
+    await page.close()
+  }
+  for (const { name, path, shows, empty } of pages) {
+    await look(`${name}-full`, 'ada', path(scene), shows)
+    if (empty) await look(`${name}-empty`, empty.as, empty.path(scene), empty.shows)
+  }
+  for (const line of problems) report.note(line)
+  report.promise(
+    'every page, full and empty, light and dark, breaks no rule of WCAG 2.2 A and AA and scrolls sideways on no screen from 320 px',
+    problems.length === 0,
+    `${views} views, ${problems.length} problems`,
+  )
+}
+
+/** What was there stays and says how old it is; what was not there says why; and it goes on by itself. */
+async function withoutDaemon(report: Report, scene: Scene): Promise<void> {
+  const own = pages.filter(({ ofService }) => ofService)
+  if (own.length === 0) return
+  const open = await Promise.all(
+    own.map(async (one) => {
+      return { ...one, page: await openPage(scene, scene.ada, one.path(scene), one.shows) }
+    }),
+  )
+  const revive = await killDaemon(scene)
+  const problems: string[] = []
+  for (const { name, page, shows } of open) {
+    await page.locator('.since').first().waitFor({ timeout: 120_000 })
+    if ((await page.locator(shows).count()) === 0) problems.push(`${name}: what was there is gone`)
+    for (const scheme of SCHEMES) {
+      await inScheme(page, scheme)
+      const { violations, tooWide } = await inspect(page, `${name}-stale-${scheme}`, { widths: WIDTHS })
+      problems.push(...violations.map((one) => `${name} stale ${scheme}: ${one}`))
+      problems.push(...tooWide.map((width) => `${name} stale ${scheme} scrolls sideways at ${width} px`))
+    }
+    const fresh = await openPage(scene, scene.ada, new URL(page.url()).pathname)
+    await fresh.locator('[role="alert"]').first().waitFor({ timeout: 120_000 })
+    for (const scheme of SCHEMES) {
+      await inScheme(fresh, scheme)
+      const { violations, tooWide } = await inspect(fresh, `${name}-error-${scheme}`, { widths: WIDTHS })
+      problems.push(...violations.map((one) => `${name} error ${scheme}: ${one}`))
+      problems.push(...tooWide.map((width) => `${name} error ${scheme} scrolls sideways at ${width} px`))
+    }
+    await fresh.close()
+  }
+  await revive()
+  for (const { page, shows } of open) {
+    await until(page, `!document.querySelector('.since')`)
+    await settled(page, shows)
+    await page.close()
+  }
+  for (const line of problems) report.note(line)
+  report.promise(
+    'while the daemon is dead a page keeps what it had and says how old that is, a new one says what it lacks, and both go on by themselves',
+    problems.length === 0,
+    `${open.length} pages × stale, error × light, dark: ${problems.length} problems`,
+  )
+}
+
+function ownOriginAlone(report: Report, { asked, complaints, origin }: Scene): void {
+  const elsewhere = asked.filter((url) => !url.startsWith(`${origin}/`))
+  for (const line of [...elsewhere, ...complaints].slice(0, 10)) report.note(line)
+  report.promise(
+    'nothing is asked of another origin, and no page breaks its content security policy or throws',
+    elsewhere.length + complaints.length === 0 && asked.length > 10,
+    `${asked.length} requests, ${elsewhere.length} elsewhere, ${complaints.length} complaints`,
+  )
+}
