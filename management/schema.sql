@@ -558,7 +558,9 @@ CREATE TABLE loci.token_children (
     parent_jti text NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     registered_at timestamp with time zone DEFAULT now() NOT NULL,
-    revoked_at timestamp with time zone
+    revoked_at timestamp with time zone,
+    name text,
+    ops text[]
 );
 
 ALTER TABLE ONLY loci.token_children FORCE ROW LEVEL SECURITY;

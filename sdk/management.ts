@@ -2202,6 +2202,8 @@ export type TenantStatus = {
 export type TokenChild = {
   jti: string
   parent_id: string
+  name: string | null
+  ops: string[] | null
   expires_at: string
   registered_at: string
   revoked_at: string | null
@@ -2210,6 +2212,8 @@ export type TokenChild = {
 export type TokenChildRequest = {
   jti: string
   exp: number
+  name?: string | undefined
+  ops?: string[] | undefined
 }
 
 export type TokenList = {
@@ -2230,6 +2234,8 @@ export type TokenList = {
     children: ({
       jti: string
       parent_id: string
+      name: string | null
+      ops: string[] | null
       expires_at: string
       registered_at: string
       revoked_at: string | null

@@ -70,6 +70,8 @@ export const tokenListQuery = pageQuery('cap').extend({ service_id: pathId.optio
 const tokenChild = z.object({
   jti: z.string(),
   parent_id: idOf('cap'),
+  name: z.string().nullable(),
+  ops: z.array(z.string()).nullable().meta({ description: 'As they were registered; null: not told.' }),
   expires_at: timestamp,
   registered_at: timestamp,
   revoked_at: timestamp.nullable(),
@@ -106,6 +108,10 @@ export const childRequest = z
     exp: z
       .int()
       .meta({ description: 'As in the link itself: seconds since 1970, not later than the end of the token.' }),
+    name: z.string().min(1).max(100).optional(),
+    ops: z.array(z.string().max(100)).min(1).max(100).optional().meta({
+      description: 'The operations of the link, each one of the token. For the list: a daemon reads the link.',
+    }),
   })
   .meta({ id: 'TokenChildRequest' })
 

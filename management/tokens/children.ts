@@ -14,6 +14,9 @@ export interface ChildRequest {
   parentJti: string
   jti: string
   expiresAt: Date
+  /** Its holder's word for the list, as the end is: a daemon reads the link alone. Null: not told. */
+  name: string | null
+  ops: string[] | null
 }
 
 /** In a transaction that has the organization in use. The same child again is the same answer, and nothing new. */
@@ -23,7 +26,7 @@ export async function registerChild(
   actor: string,
   requestId: string,
 ): Promise<{ child: ListedChild; serviceId: string; isNew: boolean }> {
-  const { organizationId, tenantId, parentJti, jti, expiresAt } = request
+  const { organizationId, tenantId, parentJti, jti, expiresAt, name } = request
   const parent = await findToken(sql, organizationId, tenantId, parentJti)
   // A token that management issued to another tenant cannot be registered as a child. Whoever has such an id, of 80
   // random bits, learns that it exists: children have ids of the same form, so not all of them can be refused.
@@ -35,11 +38,14 @@ export async function registerChild(
       'VALIDATION_ERROR',
       `exp must lie ahead and not after that of the token, ${parent.expiresAt.getTime() / 1000}.`,
     )
+  const ops = request.ops && opsWithin(parent.ops, request.ops)
   const { serviceId } = parent
   if (await findToken(sql, organizationId, tenantId, jti)) throw knownAlready()
-  const isNew = await insertChild(sql, { ...request, serviceId })
+  const isNew = await insertChild(sql, { ...request, ops, serviceId })
   const child = await findChild(sql, organizationId, serviceId, jti)
   if (child?.parentJti !== parentJti || child.expiresAt.getTime() !== expiresAt.getTime()) throw knownAlready()
+  const isOther = (name !== null && name !== child.name) || (ops !== null && ops.join() !== child.ops?.join())
+  if (isOther) throw knownAlready()
   if (isNew)
     await appendAudit(sql, {
       chain: organizationId,
@@ -47,15 +53,32 @@ export async function registerChild(
       action: 'token.register_child',
       subject: jti,
       requestId,
-      detail: { service_id: serviceId, parent_id: parentJti, expires_at: expiresAt.toISOString() },
+      detail: {
+        service_id: serviceId,
+        parent_id: parentJti,
+        expires_at: expiresAt.toISOString(),
+        ...(name === null ? {} : { name }),
+        ...(ops === null ? {} : { ops: ops.join(' ') }),
+      },
     })
   return { child, serviceId, isNew }
+}
+
+/** In the order of the token, each once. A link cannot have what its token has not, so such a list would be wrong. */
+function opsWithin(ofToken: string[], told: string[]): string[] {
+  const unknown = told.find((op) => !ofToken.includes(op))
+  if (unknown !== undefined)
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `The token has no operation '${unknown.slice(0, 40)}', so no link of it has: name some of ${ofToken.join(', ')}.`,
+    )
+  return ofToken.filter((op) => told.includes(op))
 }
 
 function knownAlready(): ApiError {
   return new ApiError(
     'INVALID_STATE',
-    'This jti is known already, as a token or as a child with another parent or exp: each link needs a jti of its own.',
+    'This jti is known already, as a token or as a child with another parent, exp, name or ops: each link needs a jti of its own.',
   )
 }
 

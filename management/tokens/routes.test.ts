@@ -26,10 +26,17 @@ interface Listed {
     name: string | null
     service_id: string
     revoked_at: string | null
-    children: { jti: string; revoked_at: string | null }[]
+    children: ListedChild[]
     children_total: number
   }[]
   next_cursor: string | null
+}
+
+interface ListedChild {
+  jti: string
+  name: string | null
+  ops: string[] | null
+  revoked_at: string | null
 }
 
 let management: TestManagement
@@ -282,6 +289,35 @@ test('a child is registered once, listed, and taken back by its jti; a second re
     [[jti], 1, null],
   )
   assert.notEqual(listed?.children[0]?.revoked_at, null)
+})
+
+// Mutants: no opsWithin(), so that a list shows what no link can have; no `isOther`, so that another name is answered
+// as if it had been kept.
+test('a child is listed with the name and the operations that its holder told, none of them beyond its token', async () => {
+  const own = await party()
+  const parent = await mint(own, { max_delegation_depth: 1, ops: ['kv:read', 'kv:write'] })
+  const path = `POST ${own.tokens}/${parent.token_id}/children`
+  const exp = Math.floor(Date.parse(parent.expires_at) / 1000)
+  const told = { jti: newId('cap'), exp, name: 'the night shift', ops: ['kv:write', 'kv:read', 'kv:write'] }
+  const untold = { jti: newId('cap'), exp }
+  const said = (one: ListedChild | undefined) => [one?.name, one?.ops]
+
+  const first = await own.ask(path, { body: told })
+  assert.equal(first.status, 201, first.text)
+  assert.equal((await own.ask(path, { body: untold })).status, 201)
+
+  assert.deepEqual(said(first.json<ListedChild>()), ['the night shift', ['kv:read', 'kv:write']])
+  for (const again of [told, { jti: told.jti, exp }])
+    assert.deepEqual((await own.ask(path, { body: again })).json(), first.json(), 'the same child')
+  for (const other of [{ name: 'days' }, { ops: ['kv:read'] }])
+    assert.equal((await own.ask(path, { body: { ...told, ...other } })).error.code, 'INVALID_STATE')
+  for (const ops of [['kv:delete'], ['kv:read', 'operator'], ['*'], []]) {
+    const refused = await own.ask(path, { body: { jti: newId('cap'), exp, ops } })
+    assert.deepEqual([refused.status, refused.error.code], [400, 'VALIDATION_ERROR'], ops.join())
+  }
+  const children = (await own.ask(`GET ${own.tokens}`)).json<Listed>().tokens[0]?.children ?? []
+  assert.deepEqual(said(children.find(({ jti }) => jti === told.jti)), said(first.json<ListedChild>()))
+  assert.deepEqual(said(children.find(({ jti }) => jti === untold.jti)), [null, null])
 })
 
 test('a deleted token wakes the waiting poll of its cell at once, and stays listed as revoked', async () => {

@@ -140,7 +140,8 @@ export function tokenRoutes({ caller: access, pool, act, issuer, isBilled }: Tok
           await requireOwnTenant(sql, caller, id)
           const { organizationId } = caller
           const expiresAt = momentOf(body.exp)
-          const request = { organizationId, tenantId: id, parentJti: token_id, jti: body.jti, expiresAt }
+          const said = { name: body.name ?? null, ops: body.ops ?? null }
+          const request = { organizationId, tenantId: id, parentJti: token_id, jti: body.jti, expiresAt, ...said }
           const { child, serviceId, isNew } = await registerChild(sql, request, by.actor, call.requestId)
           const owner = { organizationId, tenantId: id, id: serviceId }
           if (isNew) await appendEventOf(sql, owner, 'token.child_registered', body.jti)
@@ -252,6 +253,14 @@ function listedToken(token: ListedToken, children: ListedChild[]): object {
   }
 }
 
-function listedChild({ jti, parentJti, expiresAt, registeredAt, revokedAt }: ListedChild): object {
-  return { jti, parent_id: parentJti, expires_at: expiresAt, registered_at: registeredAt, revoked_at: revokedAt }
+function listedChild(child: ListedChild): object {
+  return {
+    jti: child.jti,
+    parent_id: child.parentJti,
+    name: child.name,
+    ops: child.ops,
+    expires_at: child.expiresAt,
+    registered_at: child.registeredAt,
+    revoked_at: child.revokedAt,
+  }
 }

@@ -125,6 +125,8 @@ export async function listServicesOfJti(
 export interface ListedChild {
   jti: string
   parentJti: string
+  name: string | null
+  ops: string[] | null
   expiresAt: Date
   registeredAt: Date
   revokedAt: Date | null
@@ -171,7 +173,7 @@ export async function listChildren(sql: Sql, organizationId: string, parents: st
   return rows
 }
 
-const CHILD_COLUMNS = `jti, parent_jti as "parentJti", expires_at as "expiresAt", registered_at as "registeredAt",
+const CHILD_COLUMNS = `jti, parent_jti as "parentJti", name, ops, expires_at as "expiresAt", registered_at as "registeredAt",
   revoked_at as "revokedAt"`
 
 /** A token that management issued to the tenant; children are none. */
@@ -180,10 +182,10 @@ export async function findToken(
   organizationId: string,
   tenantId: string,
   jti: string,
-): Promise<Pick<TokenRow, 'jti' | 'serviceId' | 'expiresAt' | 'delegationDepth'> | undefined> {
-  const { rows } = await sql.query<Pick<TokenRow, 'jti' | 'serviceId' | 'expiresAt' | 'delegationDepth'>>({
+): Promise<Pick<TokenRow, 'jti' | 'serviceId' | 'expiresAt' | 'delegationDepth' | 'ops'> | undefined> {
+  const { rows } = await sql.query<Pick<TokenRow, 'jti' | 'serviceId' | 'expiresAt' | 'delegationDepth' | 'ops'>>({
     name: 'tokens_find',
-    text: `select jti, service_id as "serviceId", expires_at as "expiresAt", delegation_depth as "delegationDepth"
+    text: `select jti, service_id as "serviceId", expires_at as "expiresAt", delegation_depth as "delegationDepth", ops
       from loci.tokens where organization_id = $1 and tenant_id = $2 and jti = $3`,
     values: [organizationId, tenantId, jti],
   })
@@ -210,13 +212,24 @@ export async function insertChild(
     parentJti: string
     jti: string
     expiresAt: Date
+    name: string | null
+    ops: string[] | null
   },
 ): Promise<boolean> {
   const { rowCount } = await sql.query({
     name: 'tokens_insert_child',
-    text: `insert into loci.token_children (jti, organization_id, tenant_id, service_id, parent_jti, expires_at, registered_at)
-      values ($1, $2, $3, $4, $5, $6, clock_timestamp()) on conflict (organization_id, service_id, jti) do nothing`,
-    values: [child.jti, child.organizationId, child.tenantId, child.serviceId, child.parentJti, child.expiresAt],
+    text: `insert into loci.token_children (jti, organization_id, tenant_id, service_id, parent_jti, expires_at, name, ops, registered_at)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp()) on conflict (organization_id, service_id, jti) do nothing`,
+    values: [
+      child.jti,
+      child.organizationId,
+      child.tenantId,
+      child.serviceId,
+      child.parentJti,
+      child.expiresAt,
+      child.name,
+      child.ops,
+    ],
   })
   return rowCount === 1
 }
