@@ -12,7 +12,7 @@ import type { CostlyKind } from './dear-costs.ts'
 import { type LoadResult, runLoad } from './open-loop.ts'
 import { startProbe } from './probe.ts'
 
-const RATIO_MAX = 3
+export const RATIO_MAX = 3
 export const LIVE_P99_MS_MAX = 100
 const QUIET_PER_SECOND = 200
 /** The greedy one begins so long before a window: its burst is part of what others feel, its first moment is not. */
@@ -127,7 +127,7 @@ export function partOf(windows: Window[]): number {
   return median(windows.map(({ part }) => part))
 }
 
-function ratioOf(windows: Window[]): { ratio: number; aloneMs: number; besideMs: number } {
+export function ratioOf(windows: Window[]): { ratio: number; aloneMs: number; besideMs: number } {
   const aloneMs = median(windows.flatMap((one) => one.aloneMs))
   const besideMs = median(windows.map((one) => one.besideMs))
   return { ratio: besideMs / aloneMs, aloneMs, besideMs }

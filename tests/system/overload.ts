@@ -15,6 +15,7 @@ import { slotsTaken } from '../robustness/crowd-taken.ts'
 import { dearRequests } from '../robustness/dear-requests.ts'
 import { median } from '../robustness/dear-windows.ts'
 import { doors } from '../robustness/doors.ts'
+import { drawnRequests } from '../robustness/drawn-requests.ts'
 import { type LoadOptions, type LoadResult, runLoad } from '../robustness/open-loop.ts'
 import { plainClient } from '../robustness/plain-client.ts'
 import { startProbe } from '../robustness/probe.ts'
@@ -32,8 +33,8 @@ const isShort = process.argv.includes('--short')
 const isDear = ['--dear', '--costs'].some((flag) => process.argv.includes(flag))
 const isStorms = process.argv.includes('--storms')
 const isDoors = process.argv.includes('--doors')
-/** Runs of their own: cycles beside many scheduled databases, whether charges are true. */
-const OWN_RUNS = { '--schedules': scheduledOthers, '--truth': trueCosts }
+/** Runs of their own: cycles beside many scheduled databases, whether charges are true, requests drawn by lot. */
+const OWN_RUNS = { '--schedules': scheduledOthers, '--truth': trueCosts, '--drawn': drawnRequests }
 const ROUNDS = isShort ? 3 : 9
 const CAPACITY_S = isShort ? 1 : 2
 const STORM_S = isShort ? 2 : 3
