@@ -7,7 +7,9 @@
 import { HEADER } from '@loci/contract/headers.ts'
 import { DAEMON_KEYED, type DaemonOperations } from './daemon.ts'
 import { LociError, refusalOf } from './error.ts'
+import { answerTo, ask, jsonOf, type Sent } from './exchange.ts'
 import { MANAGEMENT_KEYED, type ManagementOperations } from './management.ts'
+import { inSpan, type Telemetry } from './spans.ts'
 
 export type HeaderFields = Readonly<Record<string, string | undefined>>
 
@@ -34,6 +36,8 @@ export interface ConnectOptions extends Patience {
   /** The server said that the service is elsewhere: the base to use from now on. */
   moved?: ((url: string) => void) | undefined
   fetch?: typeof globalThis.fetch | undefined
+  /** Calls as spans of OpenTelemetry; false: none, whatever the program registered. */
+  telemetry?: Telemetry | false | undefined
 }
 
 export interface CallOptions extends Patience {
@@ -97,12 +101,8 @@ interface Loose extends CallOptions {
   idempotencyKey?: string
 }
 
-interface Request {
-  method: string
-  /** Path and query, to be put after the base. */
-  target: string
+interface Request extends Sent {
   headers: HeaderFields
-  body: string | undefined
   repeatable: boolean
   /** Its repeat, after an answer that was lost, would meet the version it made itself and look like a conflict. */
   conditional: boolean
@@ -121,39 +121,41 @@ export function connect<Operations extends Record<keyof Operations, Operation>>(
   const headersFor = async (fields: HeaderFields) =>
     headersOf({ ...credential, ...(await options.headers?.()), ...fields })
 
-  const call = async (name: string, given: Loose = {}) => {
-    const { attemptMs, deadlineMs, attemptsMax } = { ...PATIENCE, ...defined(options), ...defined(given) }
-    const request = prepare(name, given, keyed.has(name), attemptsMax)
-    const endsAt = performance.now() + deadlineMs
-    let base = home
-    let followed = false
-    let renewed = false
-    for (let attempt = 1; ; attempt += 1) {
-      given.signal?.throwIfAborted()
-      const headers = await headersFor(request.headers)
-      const ms = Math.max(1, Math.min(attemptMs, endsAt - performance.now()))
-      const outcome = await ask(send, base, request, headers, ms, given.signal)
-      if (!(outcome instanceof LociError)) return outcome
-      outcome.attempts = attempt
-      // Followed once: only the server that was named in the options is believed.
-      const endpoint = followed ? undefined : movedTo(outcome, home)
-      if (endpoint !== undefined) {
-        base = endpoint
-        followed = true
-        options.moved?.(endpoint)
-        continue
+  const call = (name: string, given: Loose = {}) =>
+    inSpan(options.telemetry, { name, base: home, given }, async (span) => {
+      const { attemptMs, deadlineMs, attemptsMax } = { ...PATIENCE, ...defined(options), ...defined(given) }
+      const request = prepare(name, given, keyed.has(name), attemptsMax)
+      const endsAt = performance.now() + deadlineMs
+      let base = home
+      let followed = false
+      let renewed = false
+      for (let attempt = 1; ; attempt += 1) {
+        given.signal?.throwIfAborted()
+        const headers = await headersFor({ ...span.headers, ...request.headers })
+        span.within(headers.get(HEADER.database))
+        const ms = Math.max(1, Math.min(attemptMs, endsAt - performance.now()))
+        const outcome = await ask(send, base, request, headers, ms, given.signal)
+        if (!(outcome instanceof LociError)) return outcome
+        outcome.attempts = attempt
+        // Followed once: only the server that was named in the options is believed.
+        const endpoint = followed ? undefined : movedTo(outcome, home)
+        if (endpoint !== undefined) {
+          base = endpoint
+          followed = true
+          options.moved?.(endpoint)
+          continue
+        }
+        // A 401 promises that nothing was done.
+        if (outcome.status === 401 && !renewed && (await options.renew?.(outcome))) {
+          renewed = true
+          continue
+        }
+        const waitMs = backoffMs(attempt) + (outcome.retryAfterMs ?? 0)
+        const hopeless = attempt >= attemptsMax || performance.now() + waitMs >= endsAt
+        if (hopeless || !mayRepeat(request, outcome)) throw outcome
+        await sleep(waitMs, given.signal)
       }
-      // A 401 promises that nothing was done.
-      if (outcome.status === 401 && !renewed && (await options.renew?.(outcome))) {
-        renewed = true
-        continue
-      }
-      const waitMs = backoffMs(attempt) + (outcome.retryAfterMs ?? 0)
-      const hopeless = attempt >= attemptsMax || performance.now() + waitMs >= endsAt
-      if (hopeless || !mayRepeat(request, outcome)) throw outcome
-      await sleep(waitMs, given.signal)
-    }
-  }
+    })
 
   const open = async (path: string, given: CallOptions = {}): Promise<Response> => {
     const { attemptMs } = { ...PATIENCE, ...defined(options), ...defined(given) }
@@ -255,94 +257,6 @@ function invalid(message: string): LociError {
   return new LociError('INVALID_REQUEST', message, { status: 0 })
 }
 
-interface Answered {
-  status: number
-  body: unknown
-  headers: Headers
-  requestId: string | undefined
-}
-
-type Sent = Pick<Request, 'method' | 'target' | 'body'>
-
-async function ask(
-  send: typeof fetch,
-  base: string,
-  request: Sent,
-  headers: Headers,
-  ms: number,
-  signal: AbortSignal | undefined,
-): Promise<Answered | LociError> {
-  return inTime(base, ms, signal, async (until) => {
-    const response = await send(base + request.target, given(request, headers, until))
-    return read(response, await response.text())
-  })
-}
-
-/** Its head: the body is read by the caller, for as long as it comes. */
-function answerTo(
-  send: typeof fetch,
-  base: string,
-  request: Sent,
-  headers: Headers,
-  ms: number,
-  signal: AbortSignal | undefined,
-): Promise<Response | LociError> {
-  return inTime(base, ms, signal, (until) => send(base + request.target, given(request, headers, until)))
-}
-
-function given({ method, body }: Sent, headers: Headers, signal: AbortSignal): RequestInit {
-  // A redirect would carry the credential to wherever it points.
-  return { method, headers, ...(body === undefined ? {} : { body }), redirect: 'manual', signal }
-}
-
-async function inTime<T>(
-  base: string,
-  ms: number,
-  signal: AbortSignal | undefined,
-  work: (until: AbortSignal) => Promise<T>,
-): Promise<T | LociError> {
-  const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(), ms)
-  try {
-    return await work(signal ? AbortSignal.any([timeout.signal, signal]) : timeout.signal)
-  } catch (cause) {
-    signal?.throwIfAborted()
-    return timeout.signal.aborted
-      ? new LociError('TIMEOUT', `${base} did not answer within ${Math.round(ms)} ms.`, { status: 0, retryable: true })
-      : new LociError(
-          'NETWORK_FAILURE',
-          `${base} could not be reached, or went away before it had answered${reasonOf(cause)}.`,
-          { status: 0, retryable: true, cause },
-        )
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-function read(response: Response, text: string): Answered | LociError {
-  const { status, headers } = response
-  const requestId = headers.get(HEADER.requestId) ?? undefined
-  const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(headers.get('content-type') ?? '')
-  let body: unknown = text === '' ? undefined : text
-  if (isJson) {
-    try {
-      body = JSON.parse(text)
-    } catch (cause) {
-      const message = `the answer says that it is JSON and is not (status ${status}).`
-      return new LociError('UNEXPECTED_ANSWER', message, { status, requestId, cause })
-    }
-  }
-  return response.ok ? { status, body, headers, requestId } : refusalOf(response, body)
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** A cell that no longer has the instance says where it is. */
 function movedTo({ code, status, details }: LociError, from: string): string | undefined {
   if (status !== 421 || code !== 'SERVICE_MOVED') return undefined
@@ -386,15 +300,4 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
     }, ms)
     signal?.addEventListener('abort', stop, { once: true })
   })
-}
-
-/** Where the runtime says it: fetch hides it in the cause of its cause. */
-function reasonOf(error: unknown): string {
-  let last = ''
-  for (let next = error; next instanceof Error; next = next.cause) {
-    const { code } = next as { code?: unknown }
-    if (typeof code === 'string') return ` (${code})`
-    if (next !== error) last = ` (${next.message})`
-  }
-  return last
 }

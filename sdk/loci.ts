@@ -10,6 +10,7 @@ import type { DaemonOperations } from './daemon.ts'
 import { LociError } from './error.ts'
 import type { ManagementOperations } from './management.ts'
 import { Service, Services } from './services.ts'
+import type { Telemetry } from './spans.ts'
 
 export interface LociOptions extends Patience {
   /** Of management; with a capability as `token`, that of its service. In a page by default the page's own origin. */
@@ -23,6 +24,8 @@ export interface LociOptions extends Patience {
   /** For somebody who is signed in and belongs to several. */
   organization?: string | undefined
   fetch?: typeof globalThis.fetch | undefined
+  /** Calls as spans of OpenTelemetry: without it where the program registered an SDK; false: never. */
+  telemetry?: Telemetry | false | undefined
   /** Where capabilities are kept beyond the life of this program. */
   capabilities?: CapabilityStore | undefined
 }
@@ -116,9 +119,9 @@ export class Loci {
     })
   }
 
-  #passed(): Patience & { fetch?: typeof globalThis.fetch | undefined } {
-    const { fetch, attemptMs, deadlineMs, attemptsMax } = this.#options
-    return { fetch, attemptMs, deadlineMs, attemptsMax }
+  #passed(): Pick<LociOptions, 'fetch' | 'telemetry' | keyof Patience> {
+    const { fetch, telemetry, attemptMs, deadlineMs, attemptsMax } = this.#options
+    return { fetch, telemetry, attemptMs, deadlineMs, attemptsMax }
   }
 }
 

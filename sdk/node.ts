@@ -36,5 +36,12 @@ export function completed(
     token: credential?.token,
     service: given.service ?? told('LOCI_SERVICE') ?? stored?.service,
     organization: given.organization ?? stored?.organization,
+    telemetry: given.telemetry === false ? false : { content: isContentWanted(env), ...given.telemetry },
   }
+}
+
+/** As every GenAI instrumentation has it: `true`, or for spans alone or among others `span_only`, `span_and_event`. */
+function isContentWanted(env: Readonly<{ [name: string]: string | undefined }>): boolean {
+  const wanted = env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT?.toLowerCase() ?? ''
+  return ['true', 'span_only', 'span_and_event'].includes(wanted)
 }

@@ -103,15 +103,20 @@ test('the trace of the caller reaches the log, and a malformed one is no error',
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
   await server.ask('GET /x', { headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` } })
   await server.logged((line) => line.traceId === traceId)
+  const twice = `00-${traceId}-00f067aa0ba902b8-01, 00-${traceId}-00f067aa0ba902b9-01`
+  await server.ask('GET /x', { headers: { traceparent: twice } })
   for (const traceparent of [
     'x',
     `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
     `00-${traceId}-${'0'.repeat(16)}-01`,
     `01-${traceId}`,
+    // Of two traces neither is the caller's.
+    `00-${'a'.repeat(32)}-00f067aa0ba902b7-01, 00-${traceId}-00f067aa0ba902b7-01`,
+    `x, 00-${traceId}-00f067aa0ba902b7-01`,
   ])
     assert.equal((await server.ask('GET /x', { headers: { traceparent } })).status, 200, traceparent)
-  await eventually(() => server.lines.length === 5)
-  assert.equal(server.lines.filter((line) => line.includes('traceId')).length, 1)
+  await eventually(() => server.lines.length === 8)
+  assert.equal(server.lines.filter((line) => line.includes(traceId)).length, 2)
 })
 
 test('each request is observed once, by template, method and class of status', async () => {

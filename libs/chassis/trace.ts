@@ -21,10 +21,15 @@ const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const UNTRACED = { context: ROOT_CONTEXT, traceId: undefined }
 const NO_HEADERS = Object.freeze({})
 
-/** A malformed header is no error: the trace begins here. */
+/**
+ * A malformed header is no error: the trace begins here. It comes twice where a client sends the span of its call and
+ * the caller's fetch is instrumented too, which adds that of the request, further in. Of two traces neither counts.
+ */
 export function remoteContext(traceparent: string | undefined): { context: Context; traceId: string | undefined } {
   if (traceparent === undefined) return UNTRACED
-  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? []
+  const all = traceparent.split(', ')
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(all.at(-1) as string) ?? []
+  if (all.some((one) => TRACEPARENT.exec(one)?.[1] !== traceId)) return UNTRACED
   if (!traceId || !spanId || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return UNTRACED
   const traceFlags = Number.parseInt(flags as string, 16) & TraceFlags.SAMPLED
   return { context: trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true }), traceId }

@@ -40,6 +40,7 @@ export type { ManagementOperations, Operation, TokenResponse } from './sdk/manag
 export type { Page, Paged } from './sdk/pages.js'
 export type { CreateService, Creating, Progress, ReadyOptions, ServiceInfo, ServiceQuery } from './sdk/services.js'
 export type { Precondition } from './sdk/slots.js'
+export type { Telemetry, TracerProvider } from './sdk/spans.js'
 export type { Hit, Hits, Outcome } from './sdk/user.js'
 `
 

@@ -1,5 +1,6 @@
 // Traces, with the SDK that deploy/otel preloads: a request is one server span under its caller's trace, what it does
-// hangs below it, a cell's call to management goes on there, and no id of a customer is in any of it.
+// hangs below it, a cell's call to management goes on there, a call of our client is its parent, and no id of a
+// customer is in any of it.
 // `--collector=<path of an otelcol>` sends everything through that collector on its way (its build needs otlp and
 // otlphttp).
 
@@ -21,6 +22,14 @@ const PRELOAD = fileURLToPath(new URL('../../deploy/otel/otel.ts', import.meta.u
 const SERVER = 2
 const CLIENT = 3
 const ENTRY = 'entry-of-a-customer'
+const QUESTION = 'question-of-a-customer'
+/** A program of somebody who has our client: a recall that may make no span, and one that may. */
+const AGENT = `import { Loci } from '${import.meta.resolve('@loci/sdk/loci.ts')}'
+const given = JSON.parse(process.env.AGENT)
+for (const telemetry of [false, undefined])
+  await new Loci({ ...given, telemetry }).service().user('ada').recall('${QUESTION}')
+setInterval(() => {}, 1_000)
+`
 /** The SDK sends what it has every five seconds. */
 const ARRIVE_MS_MAX = 30_000
 
@@ -44,6 +53,7 @@ await reportOn(async (report) => {
     await daemonSpans(report, receiver, daemon, tenant)
     await managementSpans(report, receiver, world, organization)
     await goesOn(report, receiver)
+    await clientSpans(report, receiver, settings, daemon, tenant)
     await notSampled(report, receiver, daemon, tenant)
     namesNobody(report, receiver, organization, tenant)
     await mutants(report, receiver, world, tenant)
@@ -122,6 +132,36 @@ async function goesOn(report: Report, receiver: OtlpReceiver): Promise<void> {
     call !== undefined && there !== undefined,
     `${call?.name ?? 'no call'} (kind ${call?.kind}) → ${there?.name ?? 'nothing there'} (kind ${there?.kind}), one trace`,
   )
+}
+
+async function clientSpans(
+  report: Report,
+  receiver: OtlpReceiver,
+  settings: Record<string, string>,
+  { url }: LociProcess,
+  { capability }: WorldTenant,
+): Promise<void> {
+  const env = { ...process.env, ...settings, AGENT: JSON.stringify({ url, token: capability.token }) }
+  const agent = spawn(process.execPath, ['--input-type=module', '-e', AGENT], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const calls = () => receiver.spans.filter(({ name, kind }) => name === 'search_memory' && kind === CLIENT)
+  await until(() => calls().length > 0)
+  agent.kill('SIGKILL')
+  const [span, ...others] = calls()
+  const below = () => receiver.spans.find(({ parentSpanId, kind }) => parentSpanId === span?.spanId && kind === SERVER)
+  await until(() => below() !== undefined)
+  const there = below()
+  report.promise(
+    'a recall of our client is a search_memory span without its question, and the request in the daemon hangs below it',
+    isDescribed(there, '/v1/memory/recall', 200) &&
+      there?.traceId === span?.traceId &&
+      span?.attributes['gen_ai.memory.store.id'] === 'ada' &&
+      !named(span.text, [QUESTION]),
+    `${span?.name ?? 'no span'} (kind ${span?.kind}) → ${there?.name ?? 'nothing there'} (kind ${there?.kind}), one trace`,
+  )
+  report.promise('a client that is told to make no spans makes none', others.length === 0, `${others.length} more`)
 }
 
 /** What the caller does not want recorded is not recorded, and neither is what happens below it. */
