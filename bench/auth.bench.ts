@@ -14,6 +14,7 @@ import {
 import { newKeyPair, privateKeyOf, publicKeyOf } from '@loci/capability/jws.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
+import { createActivity } from '@loci/daemon/access/activity.ts'
 import { createAuthority } from '@loci/daemon/access/authority.ts'
 import { capabilityAccess } from '@loci/daemon/access/capability-access.ts'
 import { createRates } from '@loci/daemon/access/rates.ts'
@@ -87,6 +88,7 @@ const access = capabilityAccess({
   authority,
   failures: createFailures(1_000),
   rates: createRates(),
+  activity: createActivity(),
   uses: createLastUses(),
   legacyJwt: undefined,
   requireServed: servedBy(authority, 86_400),

@@ -22,6 +22,7 @@ import {
   readOldestSnapshot,
   readProblem,
 } from '@loci/postgres/watch.ts'
+import { createActivity } from './access/activity.ts'
 import { adminAccess } from './access/admin.ts'
 import { createAuthority } from './access/authority.ts'
 import { capabilityAccess } from './access/capability-access.ts'
@@ -175,10 +176,11 @@ export async function createDaemon(options: DaemonOptions) {
   })
   const catchUp = createCatchUp(authority, (since) => readChanges(beat, since))
   const rates = createRates()
+  const activity = createActivity()
   const uses = createLastUses()
   const failures = createFailures(settings.unauthenticatedPerMinute)
   const requireServed = servedBy(authority, settings.feedStaleS)
-  const known = { authority, failures, rates, uses, trustedProxies, requireServed }
+  const known = { authority, failures, rates, activity, uses, trustedProxies, requireServed }
   const isStoreAway = () => store.worst()?.status === 'down'
   const access = {
     ...capabilityAccess({ ...known, legacyJwt: legacyJwtOf(settings), isStoreAway }),
@@ -206,7 +208,7 @@ export async function createDaemon(options: DaemonOptions) {
   const eraseDue = erasingDue(background)
   const tails = createTails(keys)
   const parts = createParts(pool, index, keys, log)
-  const cycles = createCycles({ pool, index, parts, tails, keys, quota, listEvents })
+  const cycles = createCycles({ pool, index, parts, tails, keys, quota, activity, listEvents })
   const runDueCycle = dueCycles({
     ...{ cycles, rates, quota, requireServed, findInstance: authority.findInstance },
     isEnabled: () => switches.isEnabled('cognitive'),
@@ -238,9 +240,9 @@ export async function createDaemon(options: DaemonOptions) {
     ...revocationRoutes({ admin, pool: beat, catchUp }),
     ...databaseRoutes({ access, pool, shares }),
     ...kvRoutes({ access, pool, quota, damage, shares, claims }),
-    ...slotRoutes({ access, pool, quota, keys, claims }),
+    ...slotRoutes({ access, pool, quota, keys, claims, activity }),
     ...slotHistoryRoutes({ access, pool, shares }),
-    ...slotClearRoutes({ access, quota, keys, act }),
+    ...slotClearRoutes({ access, quota, keys, act, activity }),
     ...slotConfigRoutes({ access, pool, quota }),
     ...recordRoutes({ access, pool, index, quota, keys, claims }),
     ...readRoutes({ access, pool, shares }),
@@ -333,7 +335,7 @@ export async function createDaemon(options: DaemonOptions) {
       ...slotJobs(background),
       ...eventJobs(background),
       ...feedJobs({
-        ...{ pool: background, log, lifecycle, metrics, authority, rates, uses, management, join },
+        ...{ pool: background, log, lifecycle, metrics, authority, rates, activity, uses, management, join },
         readTotals: (instanceIds) => listTotals(background, instanceIds),
         onApplied: catchUp,
         replayErasures,

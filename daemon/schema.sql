@@ -655,7 +655,11 @@ CREATE TABLE loci.usage_minutes (
     requests bigint NOT NULL,
     writes bigint NOT NULL,
     units double precision DEFAULT 0 NOT NULL,
-    routes jsonb DEFAULT '{}'::jsonb NOT NULL
+    routes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    errors bigint DEFAULT 0 NOT NULL,
+    cycles bigint DEFAULT 0 NOT NULL,
+    evictions bigint DEFAULT 0 NOT NULL,
+    latency bigint[] DEFAULT '{}'::bigint[] NOT NULL
 );
 
 COMMENT ON TABLE loci.usage_minutes IS 'without row-level security: counts, no content; kept after erasure: they leave with their report';

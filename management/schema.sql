@@ -596,6 +596,10 @@ CREATE TABLE loci.usage_minutes (
     bytes bigint NOT NULL,
     units double precision DEFAULT 0 NOT NULL,
     routes jsonb,
+    errors bigint DEFAULT 0 NOT NULL,
+    cycles bigint DEFAULT 0 NOT NULL,
+    evictions bigint DEFAULT 0 NOT NULL,
+    latency bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     CONSTRAINT usage_minutes_bytes_check CHECK ((bytes >= 0)),
     CONSTRAINT usage_minutes_records_check CHECK ((records >= 0)),
     CONSTRAINT usage_minutes_requests_check CHECK ((requests >= 0)),
@@ -744,6 +748,9 @@ ALTER TABLE ONLY loci.token_children
 
 ALTER TABLE ONLY loci.tokens
     ADD CONSTRAINT tokens_pkey PRIMARY KEY (organization_id, jti);
+
+ALTER TABLE loci.usage_minutes
+    ADD CONSTRAINT usage_minutes_answers_check CHECK (((errors >= 0) AND (cycles >= 0) AND (evictions >= 0))) NOT VALID;
 
 ALTER TABLE ONLY loci.usage_minutes
     ADD CONSTRAINT usage_minutes_pkey PRIMARY KEY (organization_id, service_id, minute, dedup);
@@ -1173,6 +1180,14 @@ GRANT UPDATE(bytes) ON TABLE loci.usage_minutes TO loci_app;
 GRANT UPDATE(units) ON TABLE loci.usage_minutes TO loci_app;
 
 GRANT UPDATE(routes) ON TABLE loci.usage_minutes TO loci_app;
+
+GRANT UPDATE(errors) ON TABLE loci.usage_minutes TO loci_app;
+
+GRANT UPDATE(cycles) ON TABLE loci.usage_minutes TO loci_app;
+
+GRANT UPDATE(evictions) ON TABLE loci.usage_minutes TO loci_app;
+
+GRANT UPDATE(latency) ON TABLE loci.usage_minutes TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.usage_rolled TO loci_app;
 

@@ -498,6 +498,7 @@ export type ManagementOperations = {
         tenant_id?: string | undefined
         service_type?: string | undefined
         status?: 'provisioning' | 'active' | 'updating' | 'suspended' | 'failed' | 'deleting' | 'deleted' | undefined
+        q?: string | undefined
         limit?: number | undefined
         offset?: number | undefined
       } | undefined
@@ -908,6 +909,22 @@ export type ManagementOperations = {
     }
     answers: {
       200: Usage
+    }
+  }
+  /** Read what each service was asked and holds, by minute, hour or day. At most 200 steps of each. */
+  'GET /api/v1/usage': {
+    given: {
+      query?: {
+        from?: string | undefined
+        to?: string | undefined
+        step?: 'minute' | 'hour' | 'day' | undefined
+        by?: 'service' | undefined
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: UsageByService
     }
   }
   /** Check that the webhook of the payment provider is there, and whose it is. */
@@ -1743,7 +1760,9 @@ export type ListServicesResponse = {
     slug: string
     endpoint: string | null
     plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
+    region: string
     status: 'provisioning' | 'active' | 'updating' | 'suspended' | 'failed' | 'deleting' | 'deleted' | Other
+    status_reason: string | null
     created_at: string
     [field: string]: unknown
   })[]
@@ -1751,6 +1770,7 @@ export type ListServicesResponse = {
     total: number
     limit: number
     offset: number
+    searched_all?: boolean
   }
 }
 
@@ -2017,6 +2037,10 @@ export type ReportRequest = {
       route: string
       units: number
     })[] | undefined
+    errors?: number | undefined
+    cycles?: number | undefined
+    evictions?: number | undefined
+    latency?: number[] | undefined
   })[] | undefined
   revocations?: ({
     kind: 'jti' | 'org' | 'ten' | 'svc'
@@ -2058,13 +2082,13 @@ export type Service = {
   slug: string
   endpoint: string | null
   plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
-  status: 'provisioning' | 'active' | 'updating' | 'suspended' | 'failed' | 'deleting' | 'deleted' | Other
-  created_at: string
   region: string
+  status: 'provisioning' | 'active' | 'updating' | 'suspended' | 'failed' | 'deleting' | 'deleted' | Other
+  status_reason: string | null
+  created_at: string
   config: { [field: string]: unknown }
   service_type: string
   cell: string | null
-  status_reason: string | null
   operation_id: string | null
   updated_at: string
 }
@@ -2287,6 +2311,11 @@ export type Usage = {
     records: number
     bytes: number
     units: number
+    errors: number
+    p50_ms: number | null
+    p95_ms: number | null
+    cycles: number
+    evictions: number
   })[]
   dearest: ({
     route: string
@@ -2295,4 +2324,27 @@ export type Usage = {
   from: string
   to: string
   step: 'minute' | 'hour' | 'day' | Other
+}
+
+export type UsageByService = {
+  services: ({
+    service_id: string
+    usage: ({
+      at: string
+      requests: number
+      writes: number
+      records: number
+      bytes: number
+      units: number
+      errors: number
+      p50_ms: number | null
+      p95_ms: number | null
+      cycles: number
+      evictions: number
+    })[]
+  })[]
+  from: string
+  to: string
+  step: 'minute' | 'hour' | 'day' | Other
+  next_cursor: string | null
 }

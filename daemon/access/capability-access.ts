@@ -21,12 +21,13 @@ import type { ErrorCode } from '@loci/contract/errors.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { type Domain, type Effect, OPERATIONS, type Operation, type OperationKind } from '@loci/contract/operations.ts'
 import { storeTroubleOf } from '@loci/contract/store-trouble.ts'
+import type { Activity } from './activity.ts'
 import type { Authority, Instance } from './authority.ts'
 import type { LegacyJwt } from './legacy-jwt.ts'
 import { noCapability, otherCredential, withBearer } from './misplaced.ts'
 import type { Rates } from './rates.ts'
 import { addressOf, databaseOf, requireIdentity, requireOperations, requireServiceType } from './requirements.ts'
-import { authorityUnread, instanceGone, type RequireServed } from './served.ts'
+import { authorityUnread, instanceGone, keyRemoved, type RequireServed } from './served.ts'
 
 /** On whose behalf a handler works. */
 export interface Caller {
@@ -51,6 +52,7 @@ export interface CapabilityOptions {
   authority: Authority
   failures: Failures
   rates: Rates
+  activity: Pick<Activity, 'answered'>
   uses: Pick<LastUses, 'note'>
   legacyJwt: LegacyJwt | undefined
   /** Default: none. */
@@ -141,6 +143,7 @@ export function capabilityAccess({
   authority,
   failures,
   rates,
+  activity,
   uses,
   legacyJwt,
   trustedProxies = addressSet([]),
@@ -295,6 +298,7 @@ export function capabilityAccess({
       burstOf: ({ instance }) => instance.limits.burst,
       rateHeadersOf: ({ instance }) => rates.headersOf(instance),
       noteCost: ({ instance }, route, units) => rates.note(instance, route, units),
+      noteAnswer: ({ instance }, status, ms) => activity.answered(instance.id, status, ms),
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
       challenge: `Capability realm="loci", header="${HEADER.capability}"${legacyJwt ? ', Bearer realm="loci"' : ''}`,
       errors: [...REFUSALS, ...errors, ...(demand.covered.length > 0 ? (['DATABASE_MISMATCH'] as const) : [])],
@@ -392,8 +396,4 @@ export function capabilityAccess({
 
 function revoked(): ApiError {
   return new ApiError('CAPABILITY_REVOKED', 'The capability was revoked. Ask for a new one.')
-}
-
-function keyRemoved(): ApiError {
-  return new ApiError('UNAUTHENTICATED', 'The capability does not verify: its key is no longer in use.')
 }

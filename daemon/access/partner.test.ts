@@ -10,6 +10,7 @@ import { newId } from '@loci/contract/ids.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import { anyObject } from '@loci/contract/wire.ts'
 import { AGELESS } from '../testing/ageless.ts'
+import { createActivity } from './activity.ts'
 import { createAuthority, type Instance, type PartnerCredential } from './authority.ts'
 import { partnerAccess } from './partner.ts'
 import { createRates } from './rates.ts'
@@ -69,6 +70,7 @@ async function partnerServer({
     failures: createFailures(1_000),
     uses: createLastUses(),
     rates: createRates(),
+    activity: createActivity(),
     requireServed: servedBy(authority, 86_400),
   })
   const answers = { 200: anyObject }

@@ -11,6 +11,7 @@ import type { Access, Arrival } from '@loci/chassis/route.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { PARTNER_ROUTES, type PartnerRoute } from '@loci/contract/operations.ts'
 import { readSecretToken } from '@loci/contract/secret-token.ts'
+import type { Activity } from './activity.ts'
 import type { Authority, Instance, PartnerCredential } from './authority.ts'
 import type { Rates } from './rates.ts'
 import { addressOf, requireIdentity, requireServiceType } from './requirements.ts'
@@ -30,6 +31,7 @@ interface PartnerOptions {
   failures: Failures
   uses: Pick<LastUses, 'note'>
   rates: Rates
+  activity: Pick<Activity, 'answered'>
   trustedProxies?: AddressSet
   requireServed: RequireServed
 }
@@ -41,6 +43,7 @@ export function partnerAccess({
   failures,
   uses,
   rates,
+  activity,
   trustedProxies = addressSet([]),
   requireServed,
 }: PartnerOptions): PartnerAccess {
@@ -57,6 +60,7 @@ export function partnerAccess({
     burstOf: ({ instance }) => instance.limits.burst,
     rateHeadersOf: ({ instance }) => rates.headersOf(instance),
     noteCost: ({ instance }, route, units) => rates.note(instance, route, units),
+    noteAnswer: ({ instance }, status, ms) => activity.answered(instance.id, status, ms),
     challenge: 'Bearer realm="loci partner"',
     errors: [
       'UNAUTHENTICATED',

@@ -53,3 +53,7 @@ export function authorityUnread(): ApiError {
     { retryAfterMs: 1_000 },
   )
 }
+
+export function keyRemoved(): ApiError {
+  return new ApiError('UNAUTHENTICATED', 'The capability does not verify: its key is no longer in use.')
+}

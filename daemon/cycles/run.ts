@@ -15,6 +15,7 @@ import { current, resume } from '@loci/meter/meter.ts'
 import { createShare } from '@loci/meter/share.ts'
 import { createBatches } from '@loci/postgres/batches.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import type { Activity } from '../access/activity.ts'
 import type { Instance } from '../access/authority.ts'
 import { layersOf } from '../databases/config/store.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
@@ -55,6 +56,7 @@ interface CyclesOptions {
   tails: Tails
   keys: InstanceKeys
   quota: Quota
+  activity: Pick<Activity, 'cycled'>
   /** The events of a database that no cycle has taken in, the oldest first. */
   listEvents(pool: Pool, place: Due, macs: Macs, limit: number): Promise<WaitingEvent[]>
 }
@@ -91,7 +93,7 @@ const COMMIT_LANES = 2
 const ENGINE = 'cycle-2'
 const METADATA_BYTES_MAX = 16 * 1024
 
-export function createCycles({ pool, index, parts, tails, keys, quota, listEvents }: CyclesOptions): Cycles {
+export function createCycles({ pool, index, parts, tails, keys, quota, activity, listEvents }: CyclesOptions): Cycles {
   /** Of a database one at a time. */
   const turns = createShare({ each: () => 1, waitMs: QUEUE_MS, refusal: () => new Error('the wait is over') })
   const read = createReads(pool)
@@ -164,7 +166,7 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
       if (!isPaid) await quota.requireRoom(instance, roomOf(cycle), pool)
       isPaid = true
       const committed = await commits.add(instance.id, cycle)
-      if (committed.outcome === 'done') return cycleOf(committed.made)
+      if (committed.outcome === 'done') return counted(attempted, committed.made)
       if (committed.outcome === 'known' || committed.outcome === 'answers') return committed.outcome
       const refused = entryRefusal(committed.outcome, instance.limits.databases)
       if (refused) throw refused
@@ -175,6 +177,12 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
       }
       if (performance.now() > until) throw busy(database)
     }
+  }
+
+  function counted({ request, result }: Attempt, made: Parameters<typeof cycleOf>[0]): Cycle {
+    const left = result.decisions.flatMap(({ action, reasonCode }) => (action === 'evicted' ? [reasonCode] : []))
+    activity.cycled(request.instance.id, left)
+    return cycleOf(made)
   }
 
   async function runInTurn(request: RunRequest, after?: number): Promise<Ran | 'passed'> {

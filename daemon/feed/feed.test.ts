@@ -5,6 +5,7 @@ import { newKeyPair } from '@loci/capability/jws.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { feedResponse } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { noActivity } from '../access/activity.ts'
 import { readChanges, readCredentialStatus } from '../access/store.ts'
 import { nowS, type TestAuthority, testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -223,14 +224,24 @@ test('a revocation is deleted when no token that it names can be valid, and a ce
 test('usage is reported when its minute is over, once', async () => {
   const { pool } = authority
   const routes = { 'GET /v1/a': 1.5, 'GET /v1/b': 1, 'GET /v1/c': 4, 'GET /v1/d': 2, 'GET /v1/e': 3 }
-  const count = { instanceId: 'svc_counted', requests: 3, writes: 1, units: 11.5, routes }
+  const count = {
+    instanceId: 'svc_counted',
+    requests: 3,
+    writes: 1,
+    units: 11.5,
+    routes,
+    ...noActivity(),
+    errors: 1,
+    latency: [0, 2],
+  }
   await addUsage(pool, 'replica', 1, [count])
-  await addUsage(pool, 'replica', 2, [{ ...count, routes: { ...routes, 'POST /v1/f': 2.5 } }])
+  await addUsage(pool, 'replica', 2, [{ ...count, latency: [1, 0, 0, 4], routes: { ...routes, 'POST /v1/f': 2.5 } }])
   const mine = async () => (await readReport(pool, 0)).usage.filter(({ svc }) => svc === 'svc_counted')
   assert.deepEqual(await mine(), [])
   await daemon.sql(`update loci.usage_minutes set minute = minute - interval '2 minutes'`)
   const [row] = await mine()
-  assert.deepEqual([row?.requests, row?.writes, row?.units], [6, 2, 23])
+  assert.deepEqual([row?.requests, row?.writes, row?.units, row?.errors], [6, 2, 23, 2])
+  assert.deepEqual(row?.latency, [1, 2, 0, 4], 'class by class')
   // The five dearest, and no more. Mutant: the limit left out of addUsage().
   assert.deepEqual(row?.routes, { 'GET /v1/c': 8, 'GET /v1/e': 6, 'GET /v1/d': 4, 'GET /v1/a': 3, 'POST /v1/f': 2.5 })
   await finishReport(pool, await readReport(pool, 0))
@@ -240,7 +251,7 @@ test('usage is reported when its minute is over, once', async () => {
 // Mutant: without `where old.flush < excluded.flush` in addUsage the repeat counts again.
 test('counts that are sent again because their outcome was lost are counted once', async () => {
   const { pool } = authority
-  const count = { instanceId: newId('svc'), requests: 3, writes: 1, units: 3, routes: {} }
+  const count = { instanceId: newId('svc'), requests: 3, writes: 1, units: 3, routes: {}, ...noActivity() }
   await addUsage(pool, 'unsure', 1, [count])
   await addUsage(pool, 'unsure', 1, [count])
   // Another minute must not make it another count.

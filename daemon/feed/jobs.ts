@@ -7,6 +7,7 @@ import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import type { Activity } from '../access/activity.ts'
 import type { Authority } from '../access/authority.ts'
 import type { Rates } from '../access/rates.ts'
 import { type ApplierOptions, applierJob } from './applier.ts'
@@ -24,6 +25,7 @@ export interface FeedJobsOptions extends Pick<ApplierOptions, 'readTotals' | 'on
   metrics: Metrics
   authority: Authority
   rates: Rates
+  activity: Activity
   uses: LastUses
   management: Management | undefined
   join: Join | undefined
@@ -33,7 +35,7 @@ const AGE_MS = 1_000
 const HOUR_MS = 3_600_000
 
 export function feedJobs(options: FeedJobsOptions): Job[] {
-  const { pool, lifecycle, metrics, authority, management, join, rates, uses } = options
+  const { pool, lifecycle, metrics, authority, management, join, rates, activity, uses } = options
   metrics.gauge(
     'loci_authority_age_seconds',
     'Since this replica last read revocations, keys and instances from its database.',
@@ -46,7 +48,7 @@ export function feedJobs(options: FeedJobsOptions): Job[] {
     { name: 'authority', everyMs: AGE_MS, run: reportAge },
     ...(join ? [join.job] : []),
     ...(management ? [applierJob({ ...options, ...management, replica })] : []),
-    ...usageJobs(pool, replica, rates),
+    ...usageJobs(pool, replica, rates, activity),
     lastUsesJob(uses, (taken) => saveUses(pool, taken)),
     { name: 'replicas', everyMs: HOUR_MS, run: () => forgetReplicas(pool) },
     { name: 'old last uses', everyMs: HOUR_MS, run: () => forgetUses(pool) },

@@ -12,6 +12,7 @@ import { type Route, route } from '@loci/chassis/route.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { slotClearQuery, slotRestore, slotsCleared, slotsRestored } from '@loci/contract/working-memory.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import type { Activity } from '../access/activity.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { macsOf } from '../databases/macs.ts'
@@ -28,11 +29,12 @@ interface ClearOptions {
   quota: Quota
   keys: InstanceKeys
   act: RunAct<Caller>
+  activity: Pick<Activity, 'evicted'>
 }
 
 const UNDO_MS = 24 * 3_600_000
 
-export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Route[] {
+export function slotClearRoutes({ access, quota, keys, act, activity }: ClearOptions): Route[] {
   return [
     route(
       {
@@ -159,6 +161,8 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
     await quota.requireFit(caller.instance, sql)
     const written = result.map((applied) => writtenOf(applied, plan.steps, committed))
     const evicted = written.flatMap((one) => one.evicted)
+    const reasonCodes = evicted.map(({ reasonCode }) => reasonCode)
+    sql.afterCommit(() => activity.evicted(caller.instance.id, reasonCodes))
     const pairs = written.map(({ version }, at) => ({ key: writes[at]?.key as string, version: version as number }))
     return {
       status: 200,

@@ -20,6 +20,7 @@ import {
 import { createBatches } from '@loci/postgres/batches.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import type { Activity } from '../access/activity.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { macsOf } from '../databases/macs.ts'
@@ -40,6 +41,7 @@ interface SlotOptions {
   quota: Quota
   keys: InstanceKeys
   claims: Claims<Caller>
+  activity: Pick<Activity, 'evicted'>
 }
 
 /** In one statement. */
@@ -52,12 +54,19 @@ const SLOT_BODY_BYTES_MAX = 160 * 1024
 /** What every route of working memory has in common. */
 export const SHARED = { tag: 'working memory', subservice: 'working_memory', refusesUnknownNames: true } as const
 
-export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): Route[] {
+export function slotRoutes({ access, pool, quota, keys, claims, activity }: SlotOptions): Route[] {
   const known = createKnownDocuments()
   // One commit of a database at a time: its writes keep their order, plan on each other and share what a commit costs.
   const acts = createBatches<SlotAct, ActResult>({
-    run: async (instanceId, batch) =>
-      commitWrites(pool, known, { instanceId, macs: macsOf(await keys.of(instanceId)) }, batch),
+    async run(instanceId, batch) {
+      const results = await commitWrites(pool, known, { instanceId, macs: macsOf(await keys.of(instanceId)) }, batch)
+      const written = results.flatMap((result) => (Array.isArray(result) ? result : []))
+      activity.evicted(
+        instanceId,
+        written.flatMap(({ evicted }) => evicted.map(({ reasonCode }) => reasonCode)),
+      )
+      return results
+    },
     runningMax: 1,
     lanes: WRITE_LANES,
     batchMax: BATCH_MAX,

@@ -102,6 +102,7 @@ function share(
   spec: Route['spec'],
   caller: unknown,
 ): Promise<void> | undefined {
+  exchange.admitted = caller
   const { shareOf } = spec.access
   const name = exchange.holdsSlot ? (shareOf ? shareOf(caller) : exchange.share) : undefined
   const waiting = exchange.share === undefined ? assign(exchange, name) : reassign(exchange, name)

@@ -63,6 +63,7 @@ export interface Exchange extends AnswerHeaders {
   readonly isClosed: boolean
   /** What access returned. */
   caller: unknown
+  admitted: unknown
   /** Set while the request counts as one of this sub-service. */
   subservice: string | undefined
   signal(): AbortSignal
@@ -154,6 +155,8 @@ class OpenExchange implements Exchange {
   share: string | undefined = undefined
   holdsSlot = false
   caller: unknown = undefined
+  /** Whom access has let in, also where a switch or the lack of a slot refuses it then. */
+  admitted: unknown = undefined
   subservice: string | undefined = undefined
   readonly #context: ExchangeContext
   readonly request: IncomingMessage
@@ -342,6 +345,9 @@ class OpenExchange implements Exchange {
     const method = this.request.method as string
     metrics.observeRequest(this.route, method, status, durationMs / 1000)
     if (this.span) endSpan(this.span, status, this.code)
+    const isMeasured = this.#deadline !== 'stream' && this.#deadline !== 'longPoll' && status !== 499
+    if (this.admitted !== undefined)
+      this.matched?.spec.access.noteAnswer?.(this.admitted, status, isMeasured ? durationMs : undefined)
     const unlogged = this.#isOfStranger(status) ? this.#context.refusalLines.next(this.network) : 0
     if (unlogged === undefined) return
     log.request({

@@ -69,6 +69,8 @@ export interface Access<Caller> {
   rateHeadersOf?(caller: Caller): HeaderValues
   /** What its requests of a route were charged, for whoever tells it. */
   noteCost?(caller: Caller, route: string, units: number): void
+  /** How a request was answered. `ms` is undefined where it waits by its nature, or nobody waited for its end. */
+  noteAnswer?(caller: Caller, status: number, ms: number | undefined): void
   /** What access takes when it lets a request in, where that is more than 1. */
   readonly cost?: number
   /**

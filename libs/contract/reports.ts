@@ -1,6 +1,7 @@
 // Between the planes: what a cell reports to management.
 
 import { z } from 'zod'
+import { LATENCY_BOUNDS_MS } from './usage.ts'
 import { idOf, timestamp } from './wire.ts'
 
 const ROWS_MAX = 2_000
@@ -79,6 +80,10 @@ export const reportRequest = z
           .array(z.object({ route: z.string().regex(/^[\x20-\x7e]{1,160}$/), units: charged }))
           .max(20)
           .optional(),
+        errors: count.optional(),
+        cycles: count.optional(),
+        evictions: count.optional(),
+        latency: z.array(count).max(LATENCY_BOUNDS_MS.length).optional(),
       }),
     ),
     revocations: rows(cellRevocation),

@@ -58,6 +58,9 @@ export const listServicesQuery = z.object({
     .optional()
     .meta({ description: TYPES, examples: [...SERVICE_TYPE_NAMES] }),
   status: serviceStatus.optional(),
+  q: z.string().min(1).max(100).optional().meta({
+    description: 'Part of the name or the slug, in any case. The newest 5,000 services that fit the rest are searched.',
+  }),
   limit: queryInteger({ min: 1, max: 100, fallback: 20 }),
   offset: queryOffset,
 })
@@ -70,14 +73,24 @@ const listed = {
   slug: z.string(),
   endpoint: z.string().nullable(),
   plan,
+  region: z.string(),
   status: serviceStatus,
+  status_reason: z.string().nullable(),
   created_at: timestamp,
 }
 
 export const listServicesResponse = z
   .object({
     services: z.array(z.looseObject(listed)),
-    pagination: z.object({ total: z.int(), limit: z.int(), offset: z.int() }),
+    pagination: z.object({
+      total: z.int(),
+      limit: z.int(),
+      offset: z.int(),
+      searched_all: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Of `q`. False: there are older services that were not searched.' }),
+    }),
   })
   .meta({ id: 'ListServicesResponse' })
 
@@ -85,11 +98,9 @@ export const listServicesResponse = z
 export const service = z
   .object({
     ...listed,
-    region: z.string(),
     config: anyObject,
     service_type: z.string(),
     cell: z.string().nullable(),
-    status_reason: z.string().nullable(),
     operation_id: z.string().nullable(),
     updated_at: timestamp,
   })

@@ -124,13 +124,15 @@ test('tokens go seven days after they expired, with their children; one that is 
   assert.deepEqual([left, await count('token_children', own.organizationId)], [[{ jti: good }], 0])
 })
 
-// Mutant: `requests = excluded.requests` in rollUpUsage(): what comes late replaces what was there.
+// Mutants: `requests = excluded.requests` in rollUpUsage(): what comes late replaces what was there; the same of
+// latency; no `l.at = o.at` in it.
 test('usage becomes hours after two days and days after ninety, and says the same by the day', async () => {
   const own = await party()
   const add = (at: string, dedup: string) =>
     management.sql(
-      `insert into loci.usage_minutes (organization_id, service_id, minute, dedup, requests, writes, records, bytes)
-       select $1, $2, $3::timestamptz + n * interval '1 minute', $4, 2, 1, n, n * 10 from generate_series(0, 2879) as n`,
+      `insert into loci.usage_minutes (organization_id, service_id, minute, dedup, requests, writes, records, bytes, errors, cycles,
+         evictions, latency)
+       select $1, $2, $3::timestamptz + n * interval '1 minute', $4, 2, 1, n, n * 10, 3, 1, n, (array[n, n % 7, 1])[:n % 4] from generate_series(0, 2879) as n`,
       [own.organizationId, own.service.id, at, dedup],
     )
   // By today's date: management's own turn, which comes each minute, must find the same to do as the test's.

@@ -81,18 +81,26 @@ export async function rollUpUsage(
         delete from loci.usage_minutes where organization_id = $1 and ctid = any (array(
           select u.ctid from loci.usage_minutes u where u.organization_id = $1 and u.minute < $2 and u.dedup <> all ($3)
           order by u.minute limit $4 for update skip locked))
-        returning service_id, minute, dedup, requests, writes, records, bytes, units
+        returning service_id, minute, dedup, requests, writes, records, bytes, units, errors, cycles, evictions, latency,
+          date_trunc($5, minute, 'UTC') as at
       ), marked as (
         insert into loci.usage_rolled as known (organization_id, service_id, dedup, through)
         select $1, service_id, dedup, max(minute) from old where dedup <> all ('{hour,day}') group by service_id, dedup
         on conflict (organization_id, service_id, dedup) do update set through = greatest(known.through, excluded.through)
       ), rolled as (
-        insert into loci.usage_minutes as known (organization_id, service_id, minute, dedup, requests, writes, records, bytes, units)
-        select $1, service_id, date_trunc($5, minute, 'UTC'), $5, sum(requests), sum(writes),
-          (array_agg(records order by minute desc, records desc))[1], (array_agg(bytes order by minute desc, bytes desc))[1], sum(units)
-        from old group by service_id, date_trunc($5, minute, 'UTC')
+        insert into loci.usage_minutes as known (organization_id, service_id, minute, dedup, requests, writes, records, bytes, units,
+          errors, cycles, evictions, latency)
+        select $1, o.service_id, o.at, $5, sum(requests), sum(writes),
+          (array_agg(records order by minute desc, records desc))[1], (array_agg(bytes order by minute desc, bytes desc))[1], sum(units),
+          sum(errors), sum(cycles), sum(evictions), (select coalesce(array_agg(n order by class), '{}') from (
+            select class, sum(answers)::bigint as n from old l, unnest(l.latency) with ordinality as c (answers, class)
+            where l.service_id = o.service_id and l.at = o.at group by class) as summed)
+        from old o group by o.service_id, o.at
         on conflict (organization_id, service_id, minute, dedup) do update set requests = known.requests + excluded.requests,
-          writes = known.writes + excluded.writes, records = excluded.records, bytes = excluded.bytes, units = known.units + excluded.units
+          writes = known.writes + excluded.writes, records = excluded.records, bytes = excluded.bytes, units = known.units + excluded.units,
+          errors = known.errors + excluded.errors, cycles = known.cycles + excluded.cycles, evictions = known.evictions + excluded.evictions,
+          latency = (select coalesce(array_agg(coalesce(was, 0) + coalesce(more, 0) order by class), '{}')
+            from unnest(known.latency, excluded.latency) with ordinality as both_of_them (was, more, class))
       )
       select count(*)::int as rolled from old`,
     values: [organizationId, before, from, limit, unit],

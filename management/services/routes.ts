@@ -30,7 +30,7 @@ import {
   requireVisible,
   type ServiceRules,
 } from './services.ts'
-import { countServices, listServices, type Service } from './store.ts'
+import { countServices, listServices, type Service, searchServices } from './store.ts'
 
 interface ServiceOptions {
   caller: CallerAccess
@@ -142,12 +142,15 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         const { limit, offset } = query
         const { service_type: type } = query
         const filter = { serviceType: type && (serviceTypeOf(type) ?? type), status: query.status }
+        const { q } = query
         // One snapshot: the total and the page are of the same moment.
         const found = await readForCaller(
           pool,
           caller,
           async (sql) => {
             const tenantIds = await tenantsAsked(sql, caller, query.tenant_id)
+            if (q !== undefined)
+              return searchServices(sql, caller.organizationId, { ...filter, tenantIds }, { q, limit, offset })
             const total = await countServices(sql, caller.organizationId, { ...filter, tenantIds })
             if (offset >= total) return { total, services: [] }
             const page = { limit, offset }
@@ -155,7 +158,9 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
           },
           { isolation: 'repeatable read' },
         )
-        return { services: found.services.map(listedJson), pagination: { total: found.total, limit, offset } }
+        const searched = 'searchedAll' in found ? { searched_all: found.searchedAll } : {}
+        const pagination = { total: found.total, limit, offset, ...searched }
+        return { services: found.services.map(listedJson), pagination }
       },
     ),
     route(
@@ -294,7 +299,9 @@ function listedJson(service: Service) {
     slug: service.slug,
     endpoint: endpointOf(service),
     plan: service.plan,
+    region: service.region,
     status: service.status,
+    status_reason: service.statusReason,
     created_at: service.createdAt.toISOString(),
   }
 }
@@ -302,11 +309,9 @@ function listedJson(service: Service) {
 function serviceJson(service: Service) {
   return {
     ...listedJson(service),
-    region: service.region,
     config: service.config,
     service_type: service.serviceType,
     cell: service.cellId,
-    status_reason: service.statusReason,
     operation_id: service.operationId,
     updated_at: service.updatedAt.toISOString(),
   }

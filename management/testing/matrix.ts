@@ -186,6 +186,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     'DELETE /api/v1/tenants/{id}': caller('tenants:write', { ...ofTenant, params: { id: '~doomedTenant' } }),
     'GET /api/v1/tenants/{id}/status': caller('tenants:read', ofTenant),
     'GET /api/v1/tenants/{id}/usage': caller('usage:read', ofTenant),
+    'GET /api/v1/usage': caller('usage:read'),
     'GET /api/v1/tenants/{id}/billing/events': caller('billing:read', ofTenant),
     'POST /api/v1/tenants/{id}/billing/ordering/reset': staff({
       params: { id: '~tenant' },

@@ -6,8 +6,30 @@ import { newId } from '@loci/contract/ids.ts'
 import { type TestCell, type TestManagement, testManagement } from '../testing/management.ts'
 import { rangeOf } from './usage.ts'
 
+interface Point {
+  at: string
+  requests: number
+  writes: number
+  records: number
+  bytes: number
+  units: number
+  errors: number
+  p50_ms: number | null
+  p95_ms: number | null
+  cycles: number
+  evictions: number
+}
+
+interface ByService {
+  services: { service_id: string; usage: Point[] }[]
+  next_cursor: string | null
+}
+
+/** What a cell of a release before says nothing of. */
+const SILENT = { units: 0, errors: 0, p50_ms: null, p95_ms: null, cycles: 0, evictions: 0 }
+
 interface Usage {
-  usage: { at: string; requests: number; writes: number; records: number; bytes: number; units: number }[]
+  usage: Point[]
   dearest: { route: string; units: number }[]
   from: string
   to: string
@@ -69,8 +91,8 @@ test('requests and writes add up over replicas and minutes; records and bytes ar
   const at = (hour: number) => `${DAY}T${hour}:00:00.000Z`
   assert.deepEqual(one, {
     usage: [
-      { at: at(10), requests: 14, writes: 4, records: 42, bytes: 420, units: 0 },
-      { at: at(11), requests: 9, writes: 9, records: 43, bytes: 430, units: 0 },
+      { at: at(10), requests: 14, writes: 4, records: 42, bytes: 420, ...SILENT },
+      { at: at(11), requests: 9, writes: 9, records: 43, bytes: 430, ...SILENT },
     ],
     dearest: [],
     from: `${DAY}T00:00:00.000Z`,
@@ -78,12 +100,12 @@ test('requests and writes add up over replicas and minutes; records and bytes ar
     step: 'hour',
   })
   assert.deepEqual(all.usage, [
-    { at: at(10), requests: 114, writes: 14, records: 1042, bytes: 10_420, units: 0 },
-    { at: at(11), requests: 9, writes: 9, records: 43, bytes: 430, units: 0 },
+    { at: at(10), requests: 114, writes: 14, records: 1042, bytes: 10_420, ...SILENT },
+    { at: at(11), requests: 9, writes: 9, records: 43, bytes: 430, ...SILENT },
   ])
   const byDay = (await own.ask(`GET ${own.tenant}?${range}&step=day`)).json<Usage>()
   assert.deepEqual(byDay.usage, [
-    { at: `${DAY}T00:00:00.000Z`, requests: 123, writes: 23, records: 1043, bytes: 10_430, units: 0 },
+    { at: `${DAY}T00:00:00.000Z`, requests: 123, writes: 23, records: 1043, bytes: 10_430, ...SILENT },
   ])
   const minutes = (await own.ask(`GET /api/v1/services/${first.id}/usage?${range}&step=minute`)).json<Usage>()
   assert.deepEqual(
@@ -147,6 +169,89 @@ test('what was charged is told by the minute, and the five dearest routes of the
   assert.equal(kept.length, 0)
 })
 
+// Mutants: the average of the percentiles of the services; `max` instead of `sum` in `classes`; greatest() left out of
+// saveUsage(), so that a report that comes twice counts twice.
+test('percentiles are those of all answers of a step, over replicas, minutes and services; errors, cycles and evictions add up', async () => {
+  const own = await party()
+  const [first, second] = own.services
+  const told = (svc: string, minute: string, dedup: string, counts: object) => ({
+    ...{ svc, minute: `${DAY}T${minute}:00.000Z`, dedup, requests: 100, writes: 0, records: 0, bytes: 0 },
+    ...counts,
+  })
+  const usage = [
+    // 1 ms, 2 ms, 3 ms, …
+    told(first.id, '10:00', 'a', { errors: 2, cycles: 3, evictions: 1, latency: [60] }),
+    told(first.id, '10:00', 'b', { errors: 1, latency: [0, 0, 0, 0, 0, 10] }),
+    told(first.id, '10:01', 'a', { cycles: 1, evictions: 4, latency: [30] }),
+    told(second.id, '10:00', 'a', { errors: 5, latency: [0, 900] }),
+    told(second.id, '11:00', 'a', { requests: 0 }),
+  ]
+  for (let n = 0; n < 2; n += 1) assert.equal((await cell.report({ usage })).status, 200)
+  for (const latency of [[-1], [0.5], Array.from({ length: 22 }, () => 0)])
+    assert.equal((await cell.report({ usage: [told(first.id, '10:00', 'c', { latency })] })).status, 400)
+
+  const one = (await own.ask(`GET /api/v1/services/${first.id}/usage?${range}`)).json<Usage>().usage
+  const all = (await own.ask(`GET ${own.tenant}?${range}`)).json<Usage>().usage
+  const each = (await own.ask(`GET /api/v1/usage?by=service&${range}`)).json<ByService>()
+
+  const said = ({ errors, p50_ms, p95_ms, cycles, evictions }: Point) => [errors, p50_ms, p95_ms, cycles, evictions]
+  assert.deepEqual(one.map(said), [[3, 1, 10, 4, 5]])
+  assert.deepEqual(all.map(said), [
+    [8, 2, 2, 4, 5],
+    [0, null, null, 0, 0],
+  ])
+  assert.deepEqual(
+    each.services.map(({ service_id, usage }) => [service_id, usage.map(said)]),
+    [
+      [
+        second.id,
+        [
+          [5, 2, 2, 0, 0],
+          [0, null, null, 0, 0],
+        ],
+      ],
+      [first.id, [[3, 1, 10, 4, 5]]],
+    ],
+  )
+  assert.deepEqual(each.services[1]?.usage, one, 'a service says the same in both')
+})
+
+// Mutants: no tenantIds in listLivingServiceIds(); `<=` for its cursor.
+test('the services of an organization tell their usage in one call, in pages, each key of the tenants it is for', async () => {
+  const [own, other] = [await party(), await party()]
+  const [first, second] = own.services
+  await report(first.id, [['10:00', 'a', 5, 0, 0]])
+  await report(other.services[0].id, [['10:00', 'a', 7, 0, 0]])
+  const ids = async (query: string, as = own.ask) => {
+    const { services, next_cursor } = (await as(`GET /api/v1/usage?${range}${query}`)).json<ByService>()
+    return [services.map(({ service_id, usage }) => [service_id, usage.length]), next_cursor]
+  }
+
+  assert.deepEqual(await ids(''), [
+    [
+      [second.id, 0],
+      [first.id, 1],
+    ],
+    null,
+  ])
+  const page = await ids('&limit=1')
+  assert.deepEqual(page, [[[second.id, 0]], second.id])
+  assert.deepEqual(await ids(`&limit=1&cursor=${second.id}`), [[[first.id, 1]], null])
+
+  const tenant = (await own.ask('POST /api/v1/tenants', { body: { name: 'second' } })).json<{ id: string }>()
+  const third = await management.instance(cell.id, { organization: own.organizationId, tenant: tenant.id })
+  const { secret } = (await own.ask('POST /api/v1/api-keys', { body: { name: 'k', tenant_ids: [tenant.id] } })).json<{
+    secret: string
+  }>()
+  const keyed = (line: string) => ask(management.url, line, { headers: { [HEADER.apiKey]: secret } })
+  assert.deepEqual(await ids('', keyed), [[[third.id, 0]], null])
+  await management.sql(`update loci.services set status = 'deleted' where id = any($1)`, [[third.id, second.id]])
+  assert.deepEqual(await ids(''), [[[first.id, 1]], null])
+
+  for (const query of ['by=tenant', 'step=minute', 'limit=0', 'limit=101', 'cursor=x'])
+    assert.equal((await own.ask(`GET /api/v1/usage?${query}`)).status, 400, query)
+})
+
 test('a range is half-open: what begins at its end belongs to the next', async () => {
   const own = await party()
   const [{ id }] = own.services
@@ -165,7 +270,7 @@ test('a range is half-open: what begins at its end belongs to the next', async (
 
 test('without a range it is the last day by the hour, from the beginning of an hour', () => {
   const now = new Date('2026-03-01T10:20:30.400Z')
-  const { from, to, step } = rangeOf({ step: 'hour' }, now)
+  const { from, to, step } = rangeOf({ step: 'hour' }, { now })
   assert.deepEqual([from.toISOString(), to, step], ['2026-02-28T10:00:00.000Z', now, 'hour'])
 })
 

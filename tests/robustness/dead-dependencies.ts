@@ -138,6 +138,7 @@ export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCell
     'DELETE /api/v1/tenants/{id}': control,
     'GET /api/v1/tenants/{id}/status': control,
     'GET /api/v1/tenants/{id}/usage': control,
+    'GET /api/v1/usage': control,
     'GET /api/v1/tenants/{id}/billing/events': control,
     'POST /api/v1/tenants/{id}/billing/ordering/reset': control,
     'GET /api/v1/parked-events': noted,

@@ -8,6 +8,7 @@ import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Operation } from '@loci/contract/operations.ts'
+import { createActivity } from '@loci/daemon/access/activity.ts'
 import { createAuthority, type Instance } from '@loci/daemon/access/authority.ts'
 import { type Caller, capabilityAccess } from '@loci/daemon/access/capability-access.ts'
 import { createRates } from '@loci/daemon/access/rates.ts'
@@ -96,6 +97,7 @@ export async function attack(
     authority,
     failures: createFailures(Number.POSITIVE_INFINITY),
     rates: createRates(),
+    activity: createActivity(),
     uses: createLastUses(),
     legacyJwt: undefined,
     requireServed: servedBy(authority, 86_400),

@@ -123,8 +123,8 @@ test('usage reports carry what the instance stores', async () => {
     assert.equal(status, 200, text)
   }
   await it.cell.sql(
-    `insert into loci.usage_minutes (instance_id, minute, replica, requests, writes)
-     select id, date_trunc('minute', now()) - interval '2 minutes', 'r', 5, 2 from unnest($1::text[]) id`,
+    `insert into loci.usage_minutes (instance_id, minute, replica, requests, writes, errors, cycles, evictions, latency)
+     select id, date_trunc('minute', now()) - interval '2 minutes', 'r', 5, 2, 1, 3, 4, '{0,5}' from unnest($1::text[]) id`,
     [[own.svc, idle.svc]],
   )
   it.feed.publish({ kind: 'instance', body: { ...bodyOf(idle), generation: 2 } })
@@ -133,6 +133,8 @@ test('usage reports carry what the instance stores', async () => {
   const held = new Map(report.usage.map(({ svc, records, bytes }) => [svc, { records, bytes }]))
   assert.deepEqual(held.get(own.svc), { records: 6, bytes: 2 * (1 + 2 + 3 + 3 * 3) })
   assert.deepEqual(held.get(idle.svc), { records: 0, bytes: 0 })
+  const { errors, cycles, evictions, latency } = report.usage.find(({ svc }) => svc === own.svc) ?? {}
+  assert.deepEqual({ errors, cycles, evictions, latency }, { errors: 1, cycles: 3, evictions: 4, latency: [0, 5] })
 })
 
 // Mutant: leave out uses.note() in capability-access.ts (no report ever carries the token).

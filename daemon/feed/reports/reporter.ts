@@ -192,7 +192,7 @@ function reportOf(
   const isKnown = ({ svc }: { svc: string }) => !unknown.has(svc)
   return {
     observed: observed.filter(isKnown).map(({ svc, generation, state }) => ({ svc, generation, state })),
-    usage: usage.filter(isKnown).map(({ svc, minute, replica, requests, writes, units, routes }) => ({
+    usage: usage.filter(isKnown).map(({ svc, minute, replica, requests, writes, units, routes, ...activity }) => ({
       svc,
       minute: minute.toISOString(),
       dedup: `${replica}:${minute.toISOString()}`,
@@ -200,9 +200,10 @@ function reportOf(
       writes,
       records: totals.get(svc)?.records ?? 0,
       bytes: totals.get(svc)?.bytes ?? 0,
-      // The previous release of management passes over both.
+      // The previous release of management passes over these.
       units: tenths(units),
       routes: Object.entries(routes).map(([route, used]) => ({ route, units: tenths(used) })),
+      ...activity,
     })),
     revocations: revocations.map(({ kind, value, not_before, expires_at, audit_id }) => ({
       kind,

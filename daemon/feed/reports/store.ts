@@ -16,6 +16,10 @@ export interface ReportRows {
     writes: number
     units: number
     routes: Record<string, number>
+    errors: number
+    cycles: number
+    evictions: number
+    latency: number[]
   }[]
   revocations: {
     kind: string
@@ -61,7 +65,8 @@ export async function readReport(
   })
   const { rows: usage } = await sql.query<ReportRows['usage'][number]>({
     name: 'report_usage',
-    text: `select instance_id as svc, minute, replica, requests, writes, units, routes from loci.usage_minutes
+    text: `select instance_id as svc, minute, replica, requests, writes, units, routes, errors, cycles, evictions, latency
+      from loci.usage_minutes
       where minute < date_trunc('minute', clock_timestamp() - interval '5 seconds') order by minute limit ${ROWS_MAX}`,
   })
   const { rows: revocations } = await sql.query<ReportRows['revocations'][number]>({

@@ -12,6 +12,10 @@ export interface UsageCounts {
   units: number
   /** Units by route, of the dearest. */
   routes: Record<string, number>
+  errors: number
+  cycles: number
+  evictions: number
+  latency: number[]
 }
 
 /**
@@ -26,12 +30,16 @@ export async function addUsage(sql: Sql, replica: string, flush: number, counts:
         on conflict (replica) do update set flush = excluded.flush, at = excluded.at where old.flush < excluded.flush
         returning replica
       )
-      insert into loci.usage_minutes as old (instance_id, minute, replica, requests, writes, units, routes)
-      select "instanceId", date_trunc('minute', clock_timestamp()), fresh.replica, requests, writes, units, routes
-      from fresh, jsonb_to_recordset($3::jsonb)
-        as c("instanceId" text, requests bigint, writes bigint, units float8, routes jsonb)
+      insert into loci.usage_minutes as old (instance_id, minute, replica, requests, writes, units, routes, errors, cycles, evictions, latency)
+      select "instanceId", date_trunc('minute', clock_timestamp()), fresh.replica, requests, writes, units, routes, errors, cycles, evictions,
+        latency
+      from fresh, jsonb_to_recordset($3::jsonb) as c("instanceId" text, requests bigint, writes bigint, units float8, routes jsonb,
+        errors bigint, cycles bigint, evictions bigint, latency bigint[])
       on conflict (instance_id, minute, replica) do update set requests = old.requests + excluded.requests,
-        writes = old.writes + excluded.writes, units = old.units + excluded.units,
+        writes = old.writes + excluded.writes, units = old.units + excluded.units, errors = old.errors + excluded.errors,
+        cycles = old.cycles + excluded.cycles, evictions = old.evictions + excluded.evictions,
+        latency = (select coalesce(array_agg(coalesce(was, 0) + coalesce(more, 0) order by n), '{}')
+          from unnest(old.latency, excluded.latency) with ordinality as both_of_them(was, more, n)),
         routes = (select coalesce(jsonb_object_agg(route, sum), '{}') from (
           select key as route, sum(value::text::float8) as sum from (
             select * from jsonb_each(old.routes) union all select * from jsonb_each(excluded.routes)) both_of_them

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Sql } from '@loci/postgres/pool.ts'
+import { createActivity } from '../../access/activity.ts'
 import { createRates } from '../../access/rates.ts'
 import { testDaemon } from '../../testing/daemon.ts'
 import { ROUTES_MAX } from './store.ts'
@@ -22,7 +23,7 @@ test('counts are kept once, also when the connection breaks after the commit', a
     afterCommit() {},
   }
   const rates = createRates()
-  const usage = createUsage(breaking, 'replica', rates)
+  const usage = createUsage(breaking, 'replica', rates, createActivity())
   const svc = newId('svc')
   const limits = { databases: 1, records: 1, bytes: 1, streams: 1, requests_per_second: 1_000, burst: 1_000 }
   const payer = { id: svc, organizationId: newId('org'), limits }
@@ -64,7 +65,7 @@ test('replicas tell each other what a service and its organization have used, an
     const setShares = (next: Map<string, number>) => {
       shares = next
     }
-    const usage = createUsage(pool, name, { ...rates, setShares })
+    const usage = createUsage(pool, name, { ...rates, setShares }, createActivity())
     return { rates, second: usage.second, shareOf: (id: string) => shares.get(id) ?? 1 }
   }
   const [a, b] = [replica('a'), replica('b')]
@@ -91,7 +92,7 @@ test('of a minute the dearest routes are kept, and all that was charged', async 
   await using daemon = await testDaemon()
   const pool = openPool({ url: daemon.database.appUrl, applicationName: 't', connectionsMax: 1, onError: () => {} })
   const rates = createRates()
-  const usage = createUsage(pool, 'replica', rates)
+  const usage = createUsage(pool, 'replica', rates, createActivity())
   const payer = { id: newId('svc'), organizationId: newId('org'), limits: LIMITS }
   for (const dearest of [ROUTES_MAX, 1]) {
     for (let n = 0; n < ROUTES_MAX + 3; n += 1) rates.note(payer, `GET /${n}`, n === dearest ? 100 : n)

@@ -2,6 +2,7 @@
 
 import type { Job } from '@loci/chassis/jobs.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import { type Activity, type ActivityCounts, addActivity, noActivity } from '../../access/activity.ts'
 import type { InstanceCounts, Rates } from '../../access/rates.ts'
 import { addUsage, exchangeRates, ROUTES_MAX, type UsageCounts } from './store.ts'
 
@@ -13,27 +14,39 @@ const SHARE_MIN = 0.05
 const RATES_FAILED = 'rates not shared with the other replicas; retrying. Meanwhile the last shares count'
 const USAGE_FAILED = 'usage not saved; retrying. The counts are kept in memory'
 
-export function usageJobs(sql: Sql, replica: string, rates: Rates): Job[] {
-  const usage = createUsage(sql, replica, rates)
+export function usageJobs(sql: Sql, replica: string, rates: Rates, activity: Activity): Job[] {
+  const usage = createUsage(sql, replica, rates, activity)
   return [
     { name: 'rates', everyMs: RATES_MS, failure: RATES_FAILED, run: usage.second },
     { name: 'usage', everyMs: USAGE_MS, failure: USAGE_FAILED, run: usage.flush, last: usage.flush },
   ]
 }
 
-export function createUsage(sql: Sql, replica: string, rates: Rates) {
-  const pending = new Map<string, Pick<InstanceCounts, 'requests' | 'writes' | 'routes'>>()
+type Pending = Pick<InstanceCounts, 'requests' | 'writes' | 'routes'> & ActivityCounts
+
+export function createUsage(sql: Sql, replica: string, rates: Rates, activity: Pick<Activity, 'drain'>) {
+  const pending = new Map<string, Pending>()
   /** Sent and not confirmed. Sent again unchanged, under the same number, because it may have been added. */
   let sent: { flush: number; counts: UsageCounts[] } | undefined
   let flushes = 0
 
+  function pendingOf(instanceId: string): Pending {
+    const known = pending.get(instanceId)
+    if (known) return known
+    const none: Pending = { requests: 0, writes: 0, routes: new Map(), ...noActivity() }
+    pending.set(instanceId, none)
+    return none
+  }
+
   function collect(): [string, Pick<InstanceCounts, 'units' | 'perSecond'>][] {
     const { instances, organizations } = rates.drainCounts()
     for (const [instanceId, { requests, writes, routes }] of instances) {
-      const sum = pending.get(instanceId) ?? { requests: 0, writes: 0, routes: new Map<string, number>() }
+      const sum = pendingOf(instanceId)
       for (const [route, units] of routes) sum.routes.set(route, (sum.routes.get(route) ?? 0) + units)
-      pending.set(instanceId, { requests: sum.requests + requests, writes: sum.writes + writes, routes: sum.routes })
+      sum.requests += requests
+      sum.writes += writes
     }
+    for (const [instanceId, counts] of activity.drain()) addActivity(pendingOf(instanceId), counts)
     return [...instances, ...organizations]
   }
 
@@ -50,8 +63,8 @@ export function createUsage(sql: Sql, replica: string, rates: Rates) {
       if (sent) await addUsage(sql, replica, sent.flush, sent.counts)
       sent = undefined
       collect()
-      const counts = [...pending].map(([instanceId, { requests, writes, routes }]) => ({
-        ...{ instanceId, requests, writes },
+      const counts = [...pending].map(([instanceId, { routes, ...counted }]) => ({
+        ...{ instanceId, ...counted },
         units: [...routes.values()].reduce((sum, units) => sum + units, 0),
         routes: dearestOf(routes),
       }))

@@ -34,11 +34,14 @@ export async function listPlaced(sql: Sql, cellId: string, serviceIds: string[])
 export async function saveUsage(sql: Sql, organizationId: string, usage: Report['usage']): Promise<void> {
   await sql.query({
     name: 'reports_usage',
-    text: `insert into loci.usage_minutes as known (organization_id, service_id, minute, dedup, requests, writes, records, bytes, units, routes)
+    text: `insert into loci.usage_minutes as known (organization_id, service_id, minute, dedup, requests, writes, records, bytes, units, routes,
+        errors, cycles, evictions, latency)
       select $1, u.service_id, u.minute, u.dedup, max(u.requests), max(u.writes), max(u.records), max(u.bytes), max(u.units),
-        (array_agg(u.routes order by u.units desc) filter (where u.minute > now() - interval '1 hour'))[1]
-      from unnest($2::text[], $3::timestamptz[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::float8[], $10::jsonb[])
-        as u (service_id, minute, dedup, requests, writes, records, bytes, units, routes)
+        (array_agg(u.routes order by u.units desc) filter (where u.minute > now() - interval '1 hour'))[1],
+        max(u.errors), max(u.cycles), max(u.evictions), ((array_agg(u.latency order by u.requests desc))[1])::bigint[]
+      from unnest($2::text[], $3::timestamptz[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::float8[], $10::jsonb[],
+          $11::bigint[], $12::bigint[], $13::bigint[], $14::text[])
+        as u (service_id, minute, dedup, requests, writes, records, bytes, units, routes, errors, cycles, evictions, latency)
       where not exists (select from loci.usage_rolled r
         where r.organization_id = $1 and r.service_id = u.service_id and r.dedup = u.dedup and r.through >= u.minute)
       group by u.service_id, u.minute, u.dedup
@@ -46,7 +49,10 @@ export async function saveUsage(sql: Sql, organizationId: string, usage: Report[
         requests = greatest(known.requests, excluded.requests), writes = greatest(known.writes, excluded.writes),
         records = greatest(known.records, excluded.records), bytes = greatest(known.bytes, excluded.bytes),
         units = greatest(known.units, excluded.units),
-        routes = case when excluded.units >= known.units then excluded.routes else known.routes end`,
+        routes = case when excluded.units >= known.units then excluded.routes else known.routes end,
+        errors = greatest(known.errors, excluded.errors), cycles = greatest(known.cycles, excluded.cycles),
+        evictions = greatest(known.evictions, excluded.evictions),
+        latency = case when excluded.requests >= known.requests then excluded.latency else known.latency end`,
     values: [
       organizationId,
       usage.map(({ svc }) => svc),
@@ -58,6 +64,11 @@ export async function saveUsage(sql: Sql, organizationId: string, usage: Report[
       usage.map(({ bytes }) => bytes),
       usage.map(({ units }) => units ?? 0),
       usage.map(({ routes }) => (routes && routes.length > 0 ? JSON.stringify(routes) : null)),
+      usage.map(({ errors }) => errors ?? 0),
+      usage.map(({ cycles }) => cycles ?? 0),
+      usage.map(({ evictions }) => evictions ?? 0),
+      // As text: PostgreSQL has no lists of lists of different lengths.
+      usage.map(({ latency }) => `{${(latency ?? []).join()}}`),
     ],
   })
   // They are shown for an hour; what is left of a service that falls silent goes with its minutes.
