@@ -47,6 +47,7 @@ import { cycleConfigRoutes } from './cycles/config-routes.ts'
 import { createCycleWalker } from './cycles/reports/store.ts'
 import { cycleRoutes } from './cycles/routes.ts'
 import { createCycles } from './cycles/run.ts'
+import { timelineRoutes } from './cycles/timeline/routes.ts'
 import { forgetInCycles } from './cycles/upkeep/erasure.ts'
 import { dueCycles } from './cycles/upkeep/loop.ts'
 import { followService, pruneCycles } from './cycles/upkeep/store.ts'
@@ -253,6 +254,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...outcomeRoutes({ access, ingest, act }),
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),
     ...cycleRoutes({ access, pool, shares, claims, cycles }),
+    ...timelineRoutes({ access, pool, shares }),
     ...cycleConfigRoutes({ access, pool, quota }),
     ...kvReportRoutes({ access, pool }),
     ...eventRoutes({

@@ -146,6 +146,7 @@ function typeOf(schema: Schema, direction: Direction, nameOf: NameOf, indent: st
   if (choices) return [...new Set(choices.map((one) => inner(one)))].join(' | ')
   if (Array.isArray(schema.allOf)) return schema.allOf.map((one) => `(${inner(one)})`).join(' & ')
   if (Array.isArray(schema.type)) return schema.type.map((type) => inner({ ...schema, type })).join(' | ')
+  if (Array.isArray(schema.prefixItems)) return `[${schema.prefixItems.map((one) => inner(one)).join(', ')}]`
   if (schema.type === 'array') return arrayOf(inner(schema.items ?? {}))
   if (schema.type === 'object') return objectType(schema, direction, indent, inner)
   return SCALARS[String(schema.type)] ?? 'unknown'

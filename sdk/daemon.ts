@@ -330,6 +330,24 @@ export type DaemonOperations = {
       200: CycleStats
     }
   }
+  /** Read what was in mind when: cycles and the stays of slots, newest first. Exact for what is kept: 30 days, on the plan free 7. A page has at most `limit` cycles and 1,000 slots that left, and ends earlier at 1 MiB of what they said or 2 MiB of decisions; `nextCursor` goes on. `content=true` needs `wm:read` too. */
+  'GET /v1/cognitive/timeline': {
+    given: {
+      query?: {
+        since?: string | undefined
+        until?: string | undefined
+        content?: 'true' | 'false' | undefined
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: Timeline
+    }
+  }
   /** List the path of every registered route. */
   'GET /v1/conductor/endpoints': {
     given: {}
@@ -2030,6 +2048,62 @@ export type SystemInfo = {
   build: 'release'
   product: 'loci'
   meaning: string
+}
+
+export type Timeline = {
+  capacity: number
+  cycles: TimelineCycle[]
+  items: TimelineItem[]
+  complete: boolean
+  damaged: ({
+    kind: 'cycle' | 'decisions' | 'slot' | Other
+    ref: string | null
+    reason: 'digest_mismatch' | 'chain_break' | 'missing' | 'page_unreadable' | 'undecodable' | Other
+  })[]
+  prunedBefore: string | null
+  nextCursor: string | null
+}
+
+export type TimelineCycle = {
+  seq: number
+  id: string
+  at: string
+  trigger: 'api' | 'schedule' | 'pressure' | 'mcp' | Other
+  focus: string | null
+  counts: {
+    admitted: number
+    kept: number
+    merged: number
+    reinforced: number
+    stored: number
+    evicted: number
+    consolidated: number
+    forgotten: number
+    rejected: number
+  }
+  bar: number | null
+}
+
+export type TimelineItem = {
+  key: string
+  recordId: string | null
+  pinned: boolean
+  from: {
+    at: string
+    by: 'put' | 'observed' | 'recalled' | Other
+    cycle: number | null
+  } | null
+  to: {
+    at: string
+    reasonCode: string
+    displacedBy: string | null
+    cycle: number | null
+  } | null
+  activation: number | null
+  scores: ([number, number])[]
+  text?: string
+  cut?: true
+  redacted?: true
 }
 
 export type ToolRankRequest = {

@@ -4,9 +4,9 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 
 /**
  * `k`: entries by key, `d`: backwards. `r`: memory records by seq. `c`: cycles and their decisions by seq. `q`: a
- * recall.
+ * recall. `t`: the timeline of a mind.
  */
-type List = 'k' | 'd' | 'r' | 'c' | 'q'
+type List = 'k' | 'd' | 'r' | 'c' | 'q' | 't'
 
 export function cursorOf(list: List, position: string | number): string {
   return Buffer.from(`${list}:${position}`).toString('base64url')

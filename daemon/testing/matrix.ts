@@ -255,6 +255,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
     'GET /v1/cognitive/cycles/{id}': cycleMissing,
     'GET /v1/cognitive/cycles/{id}/decisions': cycleMissing,
     'GET /v1/cognitive/stats': cyclesRead,
+    'GET /v1/cognitive/timeline': cyclesRead,
     'GET /v1/cognitive/health': cyclesRead,
     'GET /v1/cognitive/config': wmOperator,
     'GET /v1/cognitive/settings': cyclesRead,

@@ -50,7 +50,9 @@ const phase = z.object({
   out: z.int(),
 })
 
-const counts = z.object({
+export const cycleTrigger = z.enum(['api', 'schedule', 'pressure', 'mcp'])
+
+export const cycleCounts = z.object({
   admitted: z.int(),
   kept: z.int(),
   merged: z.int().meta({ description: 'Observations whose key names a resident slot.' }),
@@ -92,7 +94,7 @@ export const cycle = specifiedCycle
     id: idOf('cyc'),
     seq: z.int(),
     status: z.literal('completed'),
-    trigger: z.enum(['api', 'schedule', 'pressure', 'mcp']),
+    trigger: cycleTrigger,
     database: z.string(),
     requestedBy: z.string().nullable(),
     focus: z.string().nullable(),
@@ -100,7 +102,7 @@ export const cycle = specifiedCycle
     completedAt: timestamp,
     durationMs: z.int(),
     phases: z.array(phase),
-    decisions: counts,
+    decisions: cycleCounts,
     threshold: threshold.nullable().meta({
       description: 'Null without a focus, without a relative threshold, and of cycles that ran before it was kept.',
     }),

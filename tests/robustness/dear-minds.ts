@@ -25,6 +25,9 @@ const RECORD_CHARACTERS = 600
 const BATCH = 100
 const OBSERVATIONS = 100
 const OBSERVATION_CHARACTERS = 2_000
+const CYCLES = 200
+/** By each of them, of a timeline. */
+const HEARD = 7
 const PROJECTIONS = 500
 /** Of each, where the array is to have 464 KB. */
 const INTENT_CHARACTERS = 765
@@ -60,6 +63,18 @@ export function dearMinds(records: number): DearMind[] {
           content: `{n} ${n} ${wordsFrom(7 * n, OBSERVATION_CHARACTERS)}`,
         })),
       }),
+    },
+    {
+      ...{ method: 'GET', name: `timelines of ${CYCLES} cycles`, variants: 1 },
+      path: `/v1/cognitive/timeline?content=true&limit=${CYCLES}`,
+      async fill(url, service) {
+        for (let n = 0; n < CYCLES; n += 1)
+          await post(url, '/v1/cognitive/cycles', capabilityOf(service), {
+            observations: Array.from({ length: HEARD }, (_, at) => ({
+              content: wordsFrom(n * HEARD + at, RECORD_CHARACTERS),
+            })),
+          })
+      },
     },
     {
       ...{ method: 'POST', name: `arrays of ${PROJECTIONS} projections`, path: '/v1/partner/projections' },

@@ -268,7 +268,8 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     const body = JSON.stringify({ focus: mark, observations: [{ content: mark }], ...foreign(other) })
     const cycles = { program: 'daemon', path: '/v1/cognitive/cycles' } as const
     if (random.chance(0.5)) return { ...cycles, method: 'POST', headers: { 'x-loci-database': name }, body }
-    const path = random.pick(['/v1/cognitive/cycles', '/v1/cognitive/settings'])
+    const timeline = `/v1/cognitive/timeline?content=true&limit=2${random.chance(0.4) ? `&cursor=${anyCursor(self, other)}` : ''}`
+    const path = random.pick(['/v1/cognitive/cycles', '/v1/cognitive/settings', timeline])
     return { ...cycles, path, method: 'GET', headers: anyDatabase(self, other) }
   }
 

@@ -1,0 +1,2 @@
+-- serves: 0003
+-- functions: fea98cc57d1a4b888bfcea58a8d11e598c08bbe41fbabff2e7db216838f20f0e
