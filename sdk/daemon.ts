@@ -265,7 +265,7 @@ export type DaemonOperations = {
       200: Cycles
     }
   }
-  /** Read a cycle. */
+  /** Read a cycle. By its id, or by its number: `seq`. */
   'GET /v1/cognitive/cycles/{id}': {
     given: {
       path: {
@@ -279,7 +279,7 @@ export type DaemonOperations = {
       200: Cycle
     }
   }
-  /** List what a cycle decided, with the reasons. */
+  /** List what a cycle decided, with the reasons. Of a cycle by its id, or by its number: `seq`. */
   'GET /v1/cognitive/cycles/{id}/decisions': {
     given: {
       path: {

@@ -141,6 +141,23 @@ test('a cycle takes in what was observed, and its record says what became of it,
     assert.equal((await cyclesOf(ada, 'other').call(`GET /v1/cognitive/cycles/a%00b${rest}`)).status, 404)
 })
 
+// Mutant: findNumbered() without its first line answers the newest cycle for any number beyond it.
+test('a cycle and its decisions are found by their number, too', async () => {
+  const { run, get, call } = cyclesOf(ada, 'numbered')
+  const first = await run({ observations: [{ content: 'Ada moved the meeting to Friday' }] })
+  const second = await run({ focus: 'the meeting' })
+  for (const { id, seq } of [first, second]) {
+    assert.deepEqual(await get(`/v1/cognitive/cycles/${seq}`), await get(`/v1/cognitive/cycles/${id}`))
+    assert.deepEqual(
+      await get(`/v1/cognitive/cycles/${seq}/decisions`),
+      await get(`/v1/cognitive/cycles/${id}/decisions`),
+    )
+  }
+  for (const none of ['0', '3', '01', '-1', '1.0', '9'.repeat(15), '9'.repeat(16)])
+    for (const rest of ['', '/decisions'])
+      assert.equal((await call(`GET /v1/cognitive/cycles/${none}${rest}`)).status, 404, none)
+})
+
 // Before, it was 400. Mutant: the route without `bodyDefault`.
 test('a cycle without a body is one with an empty object, also to a repeat of its key', async () => {
   const { call, get } = cyclesOf(ada, 'no-body')

@@ -131,6 +131,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         path: '/v1/cognitive/cycles/{id}',
         access: access.capability('cycles:read'),
         summary: 'Read a cycle.',
+        details: 'By its id, or by its number: `seq`.',
         params: idPath,
         answers: { 200: cycle },
         errors: ['NOT_FOUND', 'DATA_DAMAGED'],
@@ -145,6 +146,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         path: '/v1/cognitive/cycles/{id}/decisions',
         access: access.capability('cycles:read'),
         summary: 'List what a cycle decided, with the reasons.',
+        details: 'Of a cycle by its id, or by its number: `seq`.',
         params: idPath,
         query: cycleDecisionsQuery,
         answers: { 200: cycleDecisions },
@@ -155,10 +157,10 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         const row = await requireCycle(caller, id)
         const keptUntil = row.startedAt.getTime() + (caller.instance.limits.history_days ?? 30) * DAY_MS
         const body = await findDecisions(pool, placeOf(caller), row).catch((error) => {
-          throw isUnreadable(error) ? cycleDamaged(id, error) : error
+          throw isUnreadable(error) ? cycleDamaged(row.id, error) : error
         })
         if (body === 'over') throw noCycle()
-        if (body === undefined) throw cycleDamaged(id)
+        if (body === undefined) throw cycleDamaged(row.id)
         const all = JSON.parse(body) as Decision[]
         const page = all.filter(({ seq }) => seq > after).slice(0, query.limit)
         const last = page.at(-1)
@@ -194,13 +196,22 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
   ]
 
   async function requireCycle(caller: Caller, id: string) {
-    if (!isId('cyc', id)) throw noCycle()
-    const found = await findCycle(pool, placeOf(caller), id).catch((error) => {
+    const place = placeOf(caller)
+    const isNumber = /^[1-9]\d{0,14}$/.test(id)
+    if (!isNumber && !isId('cyc', id)) throw noCycle()
+    const found = await (isNumber ? findNumbered(place, Number(id)) : findCycle(pool, place, id)).catch((error) => {
       throw isUnreadable(error) ? cycleDamaged(id, error) : error
     })
     if (!found) throw noCycle()
     if (found === 'damaged') throw cycleDamaged(id)
     return found
+  }
+
+  /** As the page of the list that ends with it. */
+  async function findNumbered(place: ReturnType<typeof placeOf>, seq: number) {
+    const page = await listCycles(pool, place, { below: seq + 1, limit: 1, since: null, until: null })
+    if (page.upper !== seq || page.upper < page.lower) return undefined
+    return judgePage(page).shown[0] ?? 'damaged'
   }
 
   /** What a repeat is answered with: the cycle as it is stored now. */
