@@ -46,6 +46,14 @@ export interface MemorySearch {
   /** The one whose reasons are shown. */
   hit?: string | undefined
 }
+export interface CyclesSearch {
+  /** Left out: all. */
+  since?: '1h' | '24h' | '7d' | undefined
+}
+export interface CycleSearch {
+  /** Of the decisions those of this kind. */
+  action?: 'came' | 'stayed' | 'left' | 'other' | undefined
+}
 export interface AdviceSearch {
   class?: string | undefined
   intent?: string | undefined
@@ -76,8 +84,9 @@ export const memorySearch = (search: Search): MemorySearch => ({
   ...oneOf(search, 'anyway', ['yes'] as const),
   ...oneOf({ limit: String(search.limit) }, 'limit', ['25', '100'] as const),
 })
-export const cyclesSearch = (search: Search): { since?: string | undefined } => texts(search, 'since')
-export const cycleSearch = (search: Search): { action?: string | undefined } => texts(search, 'action')
+export const cyclesSearch = (search: Search): CyclesSearch => oneOf(search, 'since', ['1h', '24h', '7d'] as const)
+export const cycleSearch = (search: Search): CycleSearch =>
+  oneOf(search, 'action', ['came', 'stayed', 'left', 'other'] as const)
 export const adviceSearch = (search: Search): AdviceSearch => texts(search, 'class', 'intent', 'policy')
 export const eventsSearch = (search: Search): EventsSearch => texts(search, 'type')
 

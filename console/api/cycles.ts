@@ -4,6 +4,7 @@ import type { Client } from '@loci/sdk/client.ts'
 import type { Cycle, CycleDecision, DaemonOperations } from '@loci/sdk/daemon.ts'
 import { queryOptions } from '@tanstack/react-query'
 import { factsKey, wordsKey } from './cache.ts'
+import { problemOf } from './problem.ts'
 
 export interface Place {
   at: { id: string; database: string }
@@ -31,23 +32,38 @@ export function cycleStatsQuery({ at, daemon }: Place) {
   })
 }
 
+/** By its id or its number. */
+export function cycleQuery({ at, daemon }: Place, id: string) {
+  return queryOptions({
+    queryKey: wordsKey(at, 'cycle', id),
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) => (await daemon.call('GET /v1/cognitive/cycles/{id}', { path: { id }, signal })).body,
+  })
+}
+
 /** Null: they are no longer kept, though the cycle is. */
 export function decisionsQuery({ at, daemon }: Place, cycleId: string | undefined) {
   return queryOptions({
     queryKey: wordsKey(at, 'decisions', cycleId),
     enabled: cycleId !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<CycleDecision[] | null> => {
       const decisions: CycleDecision[] = []
       let cursor: string | undefined
       do {
-        const { body } = await daemon.call('GET /v1/cognitive/cycles/{id}/decisions', {
-          path: { id: cycleId as string },
-          query: { limit: DECISIONS_PAGE, ...(cursor === undefined ? {} : { cursor }) },
-          signal,
-        })
-        decisions.push(...body.decisions)
-        cursor = body.nextCursor ?? undefined
+        const answer = await daemon
+          .call('GET /v1/cognitive/cycles/{id}/decisions', {
+            path: { id: cycleId as string },
+            query: { limit: DECISIONS_PAGE, ...(cursor === undefined ? {} : { cursor }) },
+            signal,
+          })
+          .catch((error) => {
+            if (problemOf(error).kind === 'missing') return null
+            throw error
+          })
+        if (!answer) return null
+        decisions.push(...answer.body.decisions)
+        cursor = answer.body.nextCursor ?? undefined
       } while (cursor !== undefined)
       return decisions
     },

@@ -3,7 +3,7 @@
 
 import { type CSSProperties, Fragment, type ReactNode, useMemo, useRef, useState } from 'react'
 import type { Records } from '../api/records.ts'
-import { score, shortNumbers } from '../format.ts'
+import { score, shortNumbers, weight } from '../format.ts'
 import { useKeys } from '../keys/keys.ts'
 import { useRowKeys } from '../keys/rows.ts'
 import { because, decidedOf } from './decided.ts'
@@ -162,7 +162,7 @@ export function BarLegend({ threshold: { best, bar } }: { threshold: Threshold }
   return (
     <span className="bar-legend sm">
       <i />
-      bar {score(bar)} = best {score(best)} without stickiness − {score(best - bar)}
+      bar {score(bar)} = best {score(best)} without stickiness − {weight(best - bar)}
     </span>
   )
 }

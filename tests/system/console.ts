@@ -4,7 +4,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { heldAgainstApi, hostileText } from '../robustness/console/contents.ts'
+import { cyclesAgainstApi, heldAgainstApi, hostileText } from '../robustness/console/contents.ts'
 import { createByKeyboard, endedSession } from '../robustness/console/journeys.ts'
 import { inScheme, inspect, type Scheme } from '../robustness/console/look.ts'
 import { consoleMutants } from '../robustness/console/mutants.ts'
@@ -23,7 +23,8 @@ const only = process.argv
   .find((word) => word.startsWith('--only='))
   ?.slice('--only='.length)
   .split(',')
-const pages = PAGES.filter(({ name }) => only?.includes(name) ?? true)
+const shows = (name: string) => only?.includes(name) ?? true
+const pages = PAGES.filter(({ name }) => shows(name))
 
 await reportOn(async (report) => {
   const why = whyNoChromium()
@@ -40,6 +41,9 @@ await reportOn(async (report) => {
       await firstLoad(report, browser, scene)
       await hostileText(report, scene)
       await heldAgainstApi(report, scene)
+    }
+    if (shows('cycles') || shows('cycle')) await cyclesAgainstApi(report, scene)
+    if (!only) {
       await createByKeyboard(report, scene)
     }
     if (!isShort) await withoutDaemon(report, scene)

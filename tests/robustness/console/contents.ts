@@ -21,6 +21,57 @@ export async function hostileText(report: Report, scene: Scene): Promise<void> {
   )
 }
 
+/** A cycle and its row: what each decided, every score of the ledger, and the bar. */
+export async function cyclesAgainstApi(report: Report, scene: Scene): Promise<void> {
+  const { ada, slug, serviceId, loci } = scene
+  const daemon = await loci.service(serviceId).user('default').daemon()
+  const { cycles, total } = (await daemon.call('GET /v1/cognitive/cycles', { query: { limit: 50 } })).body
+  const list = await openPage(scene, ada, `/s/${slug}/cycles`, '.cy .phases i')
+  const rows = await list.evaluate<string[][]>(
+    `[...document.querySelectorAll('.cy tbody tr')].map((row) =>
+      [row.cells[0].innerText, row.querySelector('.dec').innerText.replace(/\\s+/g, ' ').trim()])`,
+  )
+  const said = await list.locator('.head .sub').innerText()
+  await list.close()
+  const problems = said.startsWith(`${total} in default`) ? [] : [`the head says '${said}' of ${total}`]
+  for (const [at, { seq, decisions }] of cycles.entries()) {
+    const { admitted, evicted, kept } = decisions
+    const [number, decided = ''] = rows[at] ?? []
+    const numbers = [
+      ...(admitted > 0 ? [`+${admitted}`] : []),
+      ...(evicted > 0 ? [`\u2212${evicted}`] : []),
+      ...(kept > 0 ? [`${kept} stay`] : []),
+    ]
+    if (number !== String(seq) || !decided.startsWith(numbers.join(' ')))
+      problems.push(`row ${number} '${decided}' instead of ${seq} '${numbers.join(' ')}'`)
+  }
+  const one = cycles.find(({ threshold, decisions }) => threshold !== null && decisions.evicted > 0)
+  if (!one) throw new Error('no cycle of the sample has a bar')
+  const { decisions } = (await daemon.call('GET /v1/cognitive/cycles/{id}/decisions', { path: { id: one.id } })).body
+  const page = await openPage(scene, ada, `/s/${slug}/cycles/${one.seq}`, '.dl .value')
+  const scores = await page.locator('.dl .value').allInnerTexts()
+  const bar = await page.locator('.bar-legend').innerText()
+  const drawn = await page.evaluate<number>(`(() => {
+    const through = document.querySelector('.dl .through')
+    const [line, whole] = [through.querySelector(':scope > i'), through].map((one) => one.getBoundingClientRect())
+    return 100 * (line.left + line.width / 2 - whole.left) / whole.width
+  })()`)
+  await page.close()
+  const expected = decisions.filter(({ parts }) => parts.length > 0).map(({ score }) => score.toFixed(2))
+  if (JSON.stringify(scores.toSorted()) !== JSON.stringify(expected.toSorted()))
+    problems.push(`cycle ${one.seq}: ${scores} instead of ${expected}`)
+  if (!bar.includes(`bar ${one.threshold?.bar.toFixed(2)} `)) problems.push(`'${bar}' of ${one.threshold?.bar}`)
+  const raised = decisions.map(({ parts }) => parts.reduce((sum, part) => sum + Math.max(0, part.contribution), 0))
+  const place = (100 * (one.threshold?.bar ?? 0)) / Math.max(...raised)
+  if (Math.abs(drawn - place) > 1) problems.push(`the bar is drawn at ${drawn} % and not at ${place} %`)
+  for (const line of problems) report.note(line)
+  report.promise(
+    'the rows of cycles, the scores of a ledger and the bar through it are those of the API',
+    problems.length === 0 && rows.length === cycles.length && scores.length > 5,
+    `${rows.length} rows, ${scores.length} scores, a bar at ${drawn.toFixed(1)} % of the scale`,
+  )
+}
+
 export async function heldAgainstApi(report: Report, scene: Scene): Promise<void> {
   const { ada, origin, slug, serviceId, loci } = scene
   const user = loci.service(serviceId).user('default')

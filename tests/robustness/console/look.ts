@@ -39,8 +39,11 @@ export async function inspect(page: Page, name: string, { widths }: { widths: re
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
     if (await page.evaluate<boolean>(`document.scrollingElement.scrollWidth > ${width}`)) tooWide.push(width)
     if (width === 390) {
-      violations.push(...(await violationsOf(page)).map((one) => `at 390 px: ${one}`))
       await page.screenshot({ path: join(OUTPUT, `${name}-390.png`) })
+      // As high as it is: what the tabs at the bottom cover is reached by scrolling, and is no finding.
+      const height = await page.evaluate<number>('document.scrollingElement.scrollHeight')
+      await page.setViewportSize({ width, height: Math.max(844, height) })
+      violations.push(...(await violationsOf(page)).map((one) => `at 390 px: ${one}`))
     }
   }
   await page.setViewportSize(SCREEN)

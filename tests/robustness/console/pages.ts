@@ -31,5 +31,19 @@ export const PAGES: readonly ConsolePage[] = [
     empty: { path: ({ emptySlug }) => `/s/${emptySlug}`, as: 'ada', shows: 'text=Nothing is in mind' },
     ofService: true,
   },
+  {
+    name: 'cycles',
+    path: ({ slug }) => `/s/${slug}/cycles`,
+    shows: '.cy .phases i',
+    empty: { path: ({ emptySlug }) => `/s/${emptySlug}/cycles`, as: 'ada', shows: 'text=No cycle ran yet' },
+    ofService: true,
+  },
+  {
+    name: 'cycle',
+    path: ({ slug }) => `/s/${slug}/cycles/14`,
+    shows: '.dl .through > i',
+    empty: { path: ({ emptySlug }) => `/s/${emptySlug}/cycles/1`, as: 'ada', shows: 'text=There is no cycle 1' },
+    ofService: true,
+  },
   { name: 'nothing-here', path: () => '/s/no-such-service', shows: 'text=has no service', ofService: false },
 ]
