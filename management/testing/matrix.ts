@@ -292,7 +292,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     // Here the console is not built.
     ...Object.fromEntries(
       ['/services', '/services/{path...}', '/s/{path...}', '/o/{path...}', '/staff/{path...}', '/go/{path...}'].map(
-        (path): [string, Row] => [`GET ${path}`, { class: 'open', expected: { none: '404 NOT_FOUND' } }],
+        (path): [string, Row] => [`GET ${path}`, { class: 'open', expected: { none: '409 INVALID_STATE' } }],
       ),
     ),
     'GET /console/{path...}': { class: 'open', expected: { none: '404 NOT_FOUND' } },

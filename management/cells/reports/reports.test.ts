@@ -257,7 +257,12 @@ test('what a cell observes moves the service on, old news does not, and a higher
   await cell.report(observed(0))
   assert.deepEqual(await read(), [{ status: 'active', generation: 1, observed: 1 }])
   await cell.report(observed(9))
-  assert.deepEqual(await read(), [{ status: 'active', generation: 9, observed: 9 }])
+  // What is wanted is published again above it, at once or by the job.
+  const [adopted] = await eventually(async () => {
+    const [row] = await read()
+    return row?.generation === 10 && [row]
+  })
+  assert.deepEqual(adopted, { status: 'updating', generation: 10, observed: 9 })
 })
 
 // Mutant: `wantedState: 'deleted'` for what a cell has erased (adopted() of lifecycle.ts); without the audit entry.
