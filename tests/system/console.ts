@@ -4,8 +4,8 @@
 
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { cyclesAgainstApi, heldAgainstApi, hostileText } from '../robustness/console/contents.ts'
-import { createByKeyboard, endedSession } from '../robustness/console/journeys.ts'
+import { cyclesAgainstApi, heldAgainstApi, hostileText, recallAgainstApi } from '../robustness/console/contents.ts'
+import { createByKeyboard, endedSession, storedToErased } from '../robustness/console/journeys.ts'
 import { inScheme, inspect, type Scheme } from '../robustness/console/look.ts'
 import { consoleMutants } from '../robustness/console/mutants.ts'
 import { PAGES } from '../robustness/console/pages.ts'
@@ -41,10 +41,10 @@ await reportOn(async (report) => {
       await firstLoad(report, browser, scene)
       await hostileText(report, scene)
       await heldAgainstApi(report, scene)
-    }
-    if (shows('cycles') || shows('cycle')) await cyclesAgainstApi(report, scene)
-    if (!only) {
+import { cyclesAgainstApi, heldAgainstApi, hostileText, recallAgainstApi } from '../robustness/console/contents.ts'
+import { createByKeyboard, endedSession, storedToErased } from '../robustness/console/journeys.ts'
       await createByKeyboard(report, scene)
+      await storedToErased(report, scene)
     }
     if (!isShort) await withoutDaemon(report, scene)
     if (!isShort && !only) {
@@ -97,8 +97,8 @@ async function withoutDaemon(report: Report, scene: Scene): Promise<void> {
   )
   const revive = await killDaemon(scene)
   const problems: string[] = []
-  for (const { name, page, shows } of open) {
-    await page.locator('.since').first().waitFor({ timeout: 120_000 })
+  for (const { name, page, shows, asksOnce = false } of open) {
+    if (!asksOnce) await page.locator('.since').first().waitFor({ timeout: 120_000 })
     if ((await page.locator(shows).count()) === 0) problems.push(`${name}: what was there is gone`)
     for (const scheme of SCHEMES) {
       await inScheme(page, scheme)
@@ -106,7 +106,8 @@ async function withoutDaemon(report: Report, scene: Scene): Promise<void> {
       problems.push(...violations.map((one) => `${name} stale ${scheme}: ${one}`))
       problems.push(...tooWide.map((width) => `${name} stale ${scheme} scrolls sideways at ${width} px`))
     }
-    const fresh = await openPage(scene, scene.ada, new URL(page.url()).pathname)
+    const { pathname, search } = new URL(page.url())
+    const fresh = await openPage(scene, scene.ada, `${pathname}${search}`)
     await fresh.locator('[role="alert"]').first().waitFor({ timeout: 120_000 })
     for (const scheme of SCHEMES) {
       await inScheme(fresh, scheme)

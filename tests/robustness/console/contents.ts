@@ -1,6 +1,7 @@
 // What stands on a page against what is true: the numbers of the API, and words that would like to be more than words.
 
 import type { Report } from '../../world/report.ts'
+import { KNOWN } from './questions.ts'
 import { HOSTILE, openPage, type Scene, settled } from './scene.ts'
 
 export async function hostileText(report: Report, scene: Scene): Promise<void> {
@@ -96,5 +97,32 @@ export async function heldAgainstApi(report: Report, scene: Scene): Promise<void
     'the numbers of a page are those of the API',
     problems.length === 0 && expected.length > 0,
     `${expected.length} activations, ${places}`,
+  )
+}
+
+/** Each number of a recall, and of what is in mind, beside what the API says of the same. */
+export async function recallAgainstApi(report: Report, scene: Scene): Promise<void> {
+  const { ada, slug, serviceId, loci } = scene
+  const daemon = await loci.service(serviceId).user('default').daemon()
+  const page = await openPage(scene, ada, `/s/${slug}/memory?q=${encodeURIComponent(KNOWN)}`, '.hits [data-hit]')
+  const shown = await page.evaluate<string[]>(`[...document.querySelectorAll('.hits [data-hit]')].map((hit) =>
+    [hit.dataset.hit, hit.querySelector('.sc b').textContent, hit.querySelector('.sc .xs').textContent.split(' ').at(-1)].join(' '))`)
+  const adding: string[] = []
+  for (const id of await page.evaluate<string[]>(
+    `[...document.querySelectorAll('.hits [data-hit]')].map((hit) => hit.dataset.hit)`,
+  )) {
+    await page.locator(`[data-hit="${id}"] button.sc`).click()
+    await page.locator(`[data-hit="${id}"].on`).waitFor()
+    if ((await page.locator('.parts tfoot >> text=adds up').count()) === 0) adding.push(id)
+  }
+  await page.close()
+  const { body } = await daemon.call('POST /v1/memory/recall', { body: { query: KNOWN, explain: true } })
+  const said = body.results.map(({ id, score, relevance }) => `${id} ${score.toFixed(2)} ${relevance.toFixed(2)}`)
+  const problems = shown.filter((line, at) => line !== said[at])
+  for (const line of problems) report.note(`the page says ${line}`)
+  report.promise(
+    'each hit of a recall has the score and relevance of the API, in its order, and parts that add up',
+    shown.length > 0 && shown.length === said.length && problems.length === 0 && adding.length === 0,
+    `${shown.length} hits, ${problems.length} differ, ${adding.length} do not add up`,
   )
 }

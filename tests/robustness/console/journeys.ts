@@ -43,6 +43,43 @@ export async function createByKeyboard(report: Report, scene: Scene): Promise<vo
   )
 }
 
+const FACT = 'The spare key of the workshop hangs behind the blue toolbox'
+
+/** A memory from its first word to its receipt; nothing of it may be in the page afterwards. */
+export async function storedToErased(report: Report, scene: Scene): Promise<void> {
+  const { ada, slug, loci, serviceId } = scene
+  const page = await openPage(scene, ada, `/s/${slug}/memory`)
+  await page.locator('button:has-text("Store")').first().click()
+  await page.locator('dialog textarea').fill(FACT)
+  await page.locator('dialog button[type="submit"]').click()
+  await page.locator('text=Stored, and recallable now.').waitFor()
+  await page.locator('[aria-label="A question"]').fill('Where is the spare key of the workshop?')
+  await page.keyboard.press('Enter')
+  await page.locator('.hits [data-hit]').first().waitFor()
+  const first = page.locator('.hits [data-hit]').first()
+  const recalled = await first.locator('bdi').first().innerText()
+  const id = (await first.getAttribute('data-hit')) as string
+  await first.locator('button.sc').click()
+  await page.locator('.parts >> text=adds up >> visible=true').first().waitFor()
+  await page.goto(`${scene.origin}/s/${slug}/memory/${id}`)
+  await settled(page, '.subject bdi')
+  await page.locator('button:has-text("Erase…")').click()
+  await page.locator('dialog input').fill('erase')
+  await page.locator('dialog button:has-text("Erase it everywhere")').click()
+  await page.locator('text=Erased everywhere it stood.').waitFor()
+  const left = await page.evaluate<boolean>(`document.documentElement.outerHTML.includes(${JSON.stringify(FACT)})
+    || JSON.stringify({ ...localStorage, ...sessionStorage }).includes(${JSON.stringify(FACT)})`)
+  await page.close()
+  const { body } = await (await loci.service(serviceId).user('default').daemon()).call('POST /v1/memory/records/read', {
+    body: { ids: [id] },
+  })
+  report.promise(
+    'a memory is stored, recalled, explained and erased, and neither the page nor the server has it then',
+    recalled === FACT && !left && body.missing.join() === id,
+    `"${recalled}"; ${left ? 'still in the page' : 'gone from the page'}, ${body.missing.length} missing`,
+  )
+}
+
 /** Nothing that was typed is lost: the page stays, says so, and goes on when there is a session again. */
 export async function endedSession(report: Report, scene: Scene): Promise<void> {
   const { ada, ben, origin } = scene

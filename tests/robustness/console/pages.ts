@@ -1,6 +1,7 @@
 // Every page of the console with what it shows when it has all that it can show. A new page gets a row here, and is
 // then opened in every state and scheme (look.ts).
 
+import { KNOWN, UNKNOWN } from './questions.ts'
 import type { Scene } from './scene.ts'
 
 export interface ConsolePage {
@@ -13,6 +14,8 @@ export interface ConsolePage {
   empty?: { path(scene: Scene): string; as: 'ada' | 'ben'; shows: string }
   /** Whether it asks the daemon of a service: then it is also seen stale and failing. */
   ofService: boolean
+  /** It asks for what it shows once, because that never changes by itself: so it never grows stale. */
+  asksOnce?: true
 }
 
 export const PAGES: readonly ConsolePage[] = [
@@ -43,6 +46,65 @@ export const PAGES: readonly ConsolePage[] = [
     path: ({ slug }) => `/s/${slug}/cycles/14`,
     shows: '.dl .through > i',
     empty: { path: ({ emptySlug }) => `/s/${emptySlug}/cycles/1`, as: 'ada', shows: 'text=There is no cycle 1' },
+    ofService: true,
+  },
+  {
+    name: 'memory',
+    path: ({ slug }) => `/s/${slug}/memory?q=${encodeURIComponent(KNOWN)}`,
+    shows: '.hits [data-hit]',
+    empty: { path: ({ emptySlug }) => `/s/${emptySlug}/memory`, as: 'ada', shows: 'text=Nothing is stored yet' },
+    ofService: true,
+    asksOnce: true,
+  },
+  {
+    name: 'memory-why',
+    path: ({ slug, hitId }) => `/s/${slug}/memory?q=${encodeURIComponent(KNOWN)}&hit=${hitId}`,
+    shows: '.hits .on',
+    ofService: true,
+    asksOnce: true,
+  },
+  {
+    name: 'memory-abstained',
+    path: ({ slug }) => `/s/${slug}/memory?q=${encodeURIComponent(UNKNOWN)}`,
+    shows: 'text=I don’t know.',
+    ofService: true,
+    asksOnce: true,
+  },
+  {
+    name: 'memory-browse',
+    path: ({ slug }) => `/s/${slug}/memory?view=browse`,
+    shows: '.records li',
+    empty: {
+      path: ({ emptySlug }) => `/s/${emptySlug}/memory?view=browse`,
+      as: 'ada',
+      shows: 'text=Nothing is stored yet',
+    },
+    ofService: true,
+    asksOnce: true,
+  },
+  {
+    name: 'record',
+    path: ({ slug, hitId }) => `/s/${slug}/memory/${hitId}`,
+    shows: '.subject bdi',
+    empty: {
+      path: ({ slug }) => `/s/${slug}/memory/mem_00000000000000000000000000`,
+      as: 'ada',
+      shows: 'text=There is no memory under this id',
+    },
+    ofService: true,
+    asksOnce: true,
+  },
+  {
+    name: 'working-memory',
+    path: ({ slug }) => `/s/${slug}/working-memory`,
+    shows: '.wm [data-lamp]',
+    empty: { path: ({ emptySlug }) => `/s/${emptySlug}/working-memory`, as: 'ada', shows: 'text=Nothing is in mind' },
+    ofService: true,
+  },
+  {
+    name: 'working-memory-slot',
+    path: ({ slug }) => `/s/${slug}/working-memory?slot=hostile`,
+    shows: '.with-panel [data-lamp]',
     ofService: true,
   },
   { name: 'nothing-here', path: () => '/s/no-such-service', shows: 'text=has no service', ofService: false },

@@ -10,6 +10,7 @@ import { startWorld, type World } from '../../world/world.ts'
 import { PEOPLE } from '../../world/world-file.ts'
 import { newPerson } from '../signin/chromium.ts'
 import { signInAs } from '../signin/pages.ts'
+import { KNOWN } from './questions.ts'
 
 /** What an agent may have been told by somebody who hoped that a page would believe it. */
 export const HOSTILE =
@@ -25,6 +26,8 @@ export interface Scene {
   slug: string
   emptySlug: string
   serviceId: string
+  /** The memory that answers KNOWN best. */
+  hitId: string
   ada: BrowserContext
   ben: BrowserContext
   /** Everything that a page of theirs asked for, and what it complained of. */
@@ -46,8 +49,10 @@ export async function setScene(browser: Browser): Promise<Scene> {
     await tellSample(ours, new Date())
     await ours.service().user('default').remember(HOSTILE)
     await ours.service().user('default').slots.put('hostile', HOSTILE, { pinned: true })
+    const [best] = await ours.service().user('default').recall(KNOWN)
+    if (!best) throw new Error(`the sample has no answer to '${KNOWN}'`)
     const scene: Scene = {
-      ...{ world, origin, acme, loci, slug, emptySlug, serviceId },
+      ...{ world, origin, acme, loci, slug, emptySlug, serviceId, hitId: best.id },
       ...{ ada: await newPerson(browser), ben: await newPerson(browser), asked: [], complaints: [] },
     }
     for (const [person, sub] of [
