@@ -41,8 +41,8 @@ await reportOn(async (report) => {
       await firstLoad(report, browser, scene)
       await hostileText(report, scene)
       await heldAgainstApi(report, scene)
-import { cyclesAgainstApi, heldAgainstApi, hostileText, recallAgainstApi } from '../robustness/console/contents.ts'
-import { createByKeyboard, endedSession, storedToErased } from '../robustness/console/journeys.ts'
+      await cyclesAgainstApi(report, scene)
+      await recallAgainstApi(report, scene)
       await createByKeyboard(report, scene)
       await storedToErased(report, scene)
     }
