@@ -155,6 +155,37 @@ test('a page of management uses its own session, through management', async () =
   )
 })
 
+// Mutants: #refreshing is never kept: two refreshes; no renew for the proxy.
+test('a page whose access token has ended refreshes its session, once for all calls; who is signed out is told', async () => {
+  const asked: string[] = []
+  const both = Promise.withResolvers<void>()
+  let [isFresh, isOver] = [false, false]
+  const answerOf = (status: number, body: object) =>
+    new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } })
+  const management = async (input: unknown): Promise<Response> => {
+    const { pathname } = new URL(String(input))
+    asked.push(pathname)
+    if (pathname === '/api/auth/refresh') isFresh = !isOver
+    else if (!pathname.includes('/proxy/')) return answerOf(200, (service('http://x') as { body: object }).body)
+    else if (asked.length === 3) both.resolve()
+    // Both meet the end of the token before one of them can have refreshed it.
+    await both.promise
+    return isFresh ? answerOf(200, { id: 'mem_1' }) : answerOf(401, { error: { code: 'UNAUTHENTICATED' } })
+  }
+  const loci = new Loci({ url: 'http://loci.example', fetch: management as typeof fetch })
+  const ada = loci.service(SERVICE).user('ada')
+  const refreshes = () => asked.filter((path) => path === '/api/auth/refresh').length
+  await ada.daemon()
+
+  const stored = await Promise.all([ada.remember('one'), ada.remember('two')])
+  assert.deepEqual([stored, refreshes(), asked.length], [[{ id: 'mem_1' }, { id: 'mem_1' }], 1, 6])
+
+  isFresh = false
+  isOver = true
+  await assert.rejects(ada.remember('three'), { code: 'UNAUTHENTICATED' })
+  assert.deepEqual([refreshes(), asked.length], [2, 8])
+})
+
 test('a service is found by slug or name, and two of one name are not guessed between', async () => {
   const list = (...slugs: string[]): Act => ({
     body: { services: slugs.map((slug, at) => ({ id: `${SERVICE.slice(0, -1)}${at}`, slug, name: 'N' })) },

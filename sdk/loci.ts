@@ -41,6 +41,7 @@ export class Loci {
   /** Undefined unless the credential is a capability. */
   readonly #bound: { serviceId: string; token: string } | undefined
   readonly #apiKey: string | undefined
+  #refreshing: Promise<boolean> | undefined
 
   constructor(given: LociOptions = {}) {
     const { url = ownOrigin(), token } = given
@@ -71,7 +72,27 @@ export class Loci {
   #connectManagement(): Client<ManagementOperations> {
     const { url, organization } = this.#options
     const headers = () => (organization === undefined ? {} : { [HEADER.organization]: organization })
-    return connectManagement({ ...this.#passed(), url, apiKey: this.#apiKey, headers })
+    const renew = this.#apiKey === undefined ? () => this.#refreshSession() : undefined
+    return connectManagement({ ...this.#passed(), url, apiKey: this.#apiKey, headers, renew })
+  }
+
+  /**
+   * A session lasts longer than its access token. All calls that meet its end at once share one refresh; false: nobody
+   * is signed in any more, and the calls tell it.
+   */
+  #refreshSession(): Promise<boolean> {
+    const { url } = this.#options
+    // A client of its own: the refusal of a refresh is not answered by another one.
+    this.#refreshing ??= connectManagement({ ...this.#passed(), url, attemptsMax: 1 })
+      .call('POST /api/auth/refresh')
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => {
+        this.#refreshing = undefined
+      })
+    return this.#refreshing
   }
 
   async #daemonOf(
@@ -92,7 +113,7 @@ export class Loci {
     if (this.#apiKey === undefined) {
       const through = `${url.replace(/\/+$/, '')}/api/v1/services/${info.id}/proxy`
       const headers = () => ({ ...fields, [HEADER.organization]: organization })
-      return connectDaemon({ ...this.#passed(), url: through, headers })
+      return connectDaemon({ ...this.#passed(), url: through, headers, renew: () => this.#refreshSession() })
     }
     if (service.endpoint === undefined)
       throw new LociError('INVALID_STATE', `The service ${info.id} is ${info.status} and has no address yet.`, {

@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { cookieNames } from '@loci/contract/headers.ts'
 import type { Page } from 'playwright-core'
 import { newPerson, startChromium, whyNoChromium } from '../robustness/signin/chromium.ts'
 import { signInAs } from '../robustness/signin/pages.ts'
@@ -94,6 +95,20 @@ await reportOn(async (report) => {
       'the page asks its own origin alone, and holds no credential that a script could read',
       elsewhere.length + secrets.length === 0 && said.environment === 'undefined' && said.cookie === '',
       `${asked.length} requests, ${elsewhere.length} elsewhere, ${secrets.length} with a credential`,
+    )
+    // As it is when the access token has ended: its cookie is gone, that of the session is there.
+    await person.clearCookies({ name: cookieNames(publicUrl).access })
+    asked.length = 0
+    const back = await page.evaluate<string>(`(async () => {
+      const { Loci } = await import('/sdk-of-this-test/index.js')
+      const lists = [1, 2, 3].map(() => new Loci().services.list().all())
+      return Promise.all(lists).then(([list]) => list.length + ' services', (error) => error.code)
+    })()`)
+    const refreshes = asked.filter(({ url }) => url.endsWith('/api/auth/refresh')).length
+    report.promise(
+      'where the access token has ended the client refreshes the session and goes on',
+      back === '1 services' && refreshes >= 1,
+      `${back} after ${refreshes} refreshes`,
     )
     const stranger = await (await newPerson(browser, { bypassCSP: true })).newPage()
     await serveClient(stranger, path.join(dist, 'sdk'))
