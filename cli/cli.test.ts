@@ -64,9 +64,13 @@ test('a memory is stored, recalled with its reasons, and forgotten', async () =>
   assert.equal((await jsonHere(['memory', 'get', id, ...ada])).code, 3)
 
   assert.equal((await jsonHere(['memory', 'store', 'Eve lives in Utrecht', '--user', 'eve'])).code, 0)
-  assert.match((await here(['people', 'list'])).stdout, /^eve .*1 memories/m)
+  assert.match((await here(['people', 'list'])).stdout, /^eve +1 memory +0 slots/m)
   assert.equal((await jsonHere(['people', 'forget', 'eve', '--yes'])).code, 0)
-  assert.match((await here(['memory', 'list', '--user', 'eve'])).stdout, /^nothing is remembered/)
+  assert.match((await here(['memory', 'list', '--user', 'eve'])).stdout, /^nothing is remembered of eve yet/)
+  const unnamed = await jsonHere(['memory', 'store', 'x', '--user', 'Ada Lovelace'])
+  assert.deepEqual([unnamed.code, unnamed.document.error.code], [2, 'USAGE'])
+  assert.match(unnamed.document.error.message, /a-z, 0-9, _ and -, such as ada-lovelace/)
+  assert.match((await here(['memory', 'list', '--service', 'nobody'])).stderr, /loci services create <name>/)
 })
 
 // Mutant: print() also with --json.
@@ -255,6 +259,8 @@ test('a second start says that it runs, and shows the key only when it is asked'
   const shown = await home.json<Up>(['up', '--print-key'])
   assert.match(shown.document.data.api_key ?? '', /^\S{20,}$/)
   assert.match((await home.loci(['up'])).stdout, new RegExp(`already running, pid ${up.pid}`))
+  const elsewhere = await home.json(['up', '-d', '--port', '4999'])
+  assert.deepEqual([elsewhere.code, elsewhere.document.error.code], [78, 'LOCI-REMEMBERED'])
 })
 
 test('a port that is taken is named with whose it is', async () => {

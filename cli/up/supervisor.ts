@@ -1,7 +1,7 @@
 // The one process of `loci up` that stays: it starts PostgreSQL, management and a daemon in this order, keeps them
 // running, is the issuer that people sign in with, and ends everything in the other order.
 
-import { cpSync, existsSync, lchownSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, lchownSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { createServer as createPort } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,6 +25,7 @@ import {
 } from './first-start.ts'
 import { startIssuer } from './issuer.ts'
 import { type Keeper, keepRunning } from './keeper.ts'
+import { keepLogsSmall } from './logs.ts'
 import { embeddedUrl, makeCluster, preparePostgres, startPostgres } from './postgres.ts'
 import { end, isAlive } from './processes.ts'
 import { findPrograms, type ProgramName, startProgram } from './programs.ts'
@@ -33,7 +34,6 @@ import { readVersion } from './store.ts'
 
 const READY_MS = 120_000
 const STOP_MS = 30_000
-const LOG_BYTES_MAX = 10_000_000
 /** A wrong call and a wrong configuration: another start would end the same. */
 const FINAL_CODES = [64, 78]
 
@@ -101,12 +101,14 @@ async function start(options: UpOptions, running: Running, stop: (() => Promise<
   const programs = findPrograms()
   const addresses = addressesOf(port)
   for (const url of Object.values(addresses)) await requireFreePort(Number(new URL(url).port), listen)
-  rotateLogs(data)
+  const logs = keepLogsSmall(data)
+  stop.push(async () => logs.stop())
 
   let since = performance.now()
   const step = (name: string, text: string) => {
     host.signal.throwIfAborted()
-    const line = `${name.padEnd(16)} ${text.padEnd(46)} ${((performance.now() - since) / 1_000).toFixed(1)} s`
+    const seconds = ((performance.now() - since) / 1_000).toFixed(1)
+    const line = `${name.padEnd(16)} ${seconds === '0.0' ? text : `${text.padEnd(46)} ${seconds} s`}`
     since = performance.now()
     running.steps.push(line)
     writeRunning(data, running)
@@ -290,14 +292,6 @@ function copyCluster(data: DataDirectory, version: string): void {
   const files = readdirSync(making, { recursive: true, encoding: 'utf8' }).map((name) => join(making, name))
   for (const file of [making, ...files]) lchownSync(file, uid, gid)
   renameSync(making, copy)
-}
-
-function rotateLogs(data: DataDirectory): void {
-  for (const name of ['postgres', 'management', 'daemon', 'up']) {
-    const file = join(data.logs, `${name}.log`)
-    if (existsSync(file) && statSync(file).size > LOG_BYTES_MAX) renameSync(file, `${file}.1`)
-    if (!existsSync(file)) writeFileSync(file, '', { mode: 0o600 })
-  }
 }
 
 function lastLines(data: DataDirectory, name: string): string {

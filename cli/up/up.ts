@@ -38,6 +38,7 @@ export async function up(call: Call): Promise<Result> {
   const now = findSupervisor(data)
   if (now && !call.has('supervised')) {
     if (call.has('fresh')) throw new CommandFailure('conflict', 'LOCI-RUNNING', 'It runs. Stop it first: loci down')
+    portOf(call, readJson<State>(data.state))
     const state = await untilReady(data, now.supervisor.pid)
     if (call.text('seed') === 'demo') call.say(`sample  ${shownSown(await sow(data))}`)
     return shown(host, data, state, { isKeyShown, first: `loci is already running, pid ${now.supervisor.pid}` })
@@ -172,6 +173,17 @@ function chosen(
   const listen = call.text('listen') ?? '127.0.0.1'
   if (!isIP(listen)) throw usage('--listen is an address of this machine, such as 0.0.0.0.')
   const state = readJson<State>(data.state)
+  const hasDemo = call.text('seed') === 'demo'
+  return {
+    port: portOf(call, state),
+    listen,
+    databaseUrl: databaseOf(call, data, state),
+    encoder: chosenEncoder(call, data, state),
+    hasDemo,
+  }
+}
+
+function portOf(call: Call, state: State | undefined): number {
   const given = call.text('port')
   if (given !== undefined && !/^\d{2,5}$/.test(given)) throw usage('--port is a number from 1024 to 65500.')
   const port = Number(given ?? state?.port ?? DEFAULT_PORT)
@@ -185,14 +197,7 @@ function chosen(
         hint: `Leave --port out, or use another directory: loci up --port ${port} --data <directory>`,
       },
     )
-  const hasDemo = call.text('seed') === 'demo'
-  return {
-    port,
-    listen,
-    databaseUrl: databaseOf(call, data, state),
-    encoder: chosenEncoder(call, data, state),
-    hasDemo,
-  }
+  return port
 }
 
 function databaseOf(call: Call, data: DataDirectory, state: State | undefined): string | undefined {
