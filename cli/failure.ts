@@ -44,6 +44,8 @@ interface FailureFields {
   details?: unknown
 }
 
+const SERVICES_HINT = 'loci services list shows those there are, loci services create <name> makes one.'
+
 export class CommandFailure extends Error {
   readonly code: string
   readonly exit: number
@@ -73,7 +75,9 @@ export function failureOf(error: unknown): CommandFailure {
   })
 }
 
-function refusalOf({ code, status, message, hint, requestId, retryAfterMs, details }: LociError): CommandFailure {
+function refusalOf({ code, status, message, hint: told, requestId, retryAfterMs, details }: LociError): CommandFailure {
+  // What the client says to programs.
+  const hint = told?.includes('services.create(') ? SERVICES_HINT : told
   return new CommandFailure(exitOf(code, status), code, message, { hint, requestId, retryAfterMs, details })
 }
 

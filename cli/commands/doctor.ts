@@ -12,7 +12,7 @@ import { filesOf, readKeys, readProfiles } from '../profiles/profiles.ts'
 import type { Call, Result } from '../tree/command.ts'
 import { dataDirectoryOf, readJson } from '../up/files.ts'
 import { addressesOf, DEFAULT_PORT, findSupervisor, type State } from '../up/state.ts'
-import { columns } from './shown.ts'
+import { columns, counted } from './shown.ts'
 
 interface Finding {
   status: 'ok' | 'warn' | 'fail'
@@ -77,11 +77,11 @@ function config({ host }: Call): Finding {
   if (profiles.size === 0) return warn(`no profile in ${file}`, 'loci up, or loci login --url https://…')
   if (active !== undefined && !profiles.has(active))
     return fail(`the active profile '${active}' is not in ${file}`, 'loci profiles use <profile>')
-  return ok(`${profiles.size} profiles, active ${active ?? 'none'}`)
+  return ok(`${counted(profiles.size, 'profile')}, active ${active ?? 'none'}`)
 }
 
 function credentials({ host }: Call): Finding {
-  return ok(`${readKeys(host).size} keys, for you alone`)
+  return ok(`${counted(readKeys(host).size, 'key')}, for you alone`)
 }
 
 /** Each on the way there by itself: the name, the port, the answer. */
@@ -196,8 +196,11 @@ async function daemon(call: Call): Promise<Finding> {
 async function consistency(call: Call): Promise<Finding> {
   const { body } = await (await (await service(call)).daemon()).call('GET /v1/kv/consistency')
   if (body.status === 'inconsistent')
-    return fail(`${body.summary.issues} entries are damaged`, 'docs/operations: restore them from a backup')
-  return ok(`${body.status}, ${body.summary.rows} entries`)
+    return fail(
+      `${counted(body.summary.issues, 'entry is', 'entries are')} damaged`,
+      'docs/operations: restore them from a backup',
+    )
+  return ok(`${body.status}, ${counted(body.summary.rows, 'entry', 'entries')}`)
 }
 
 function dataDirectory(call: Call): Finding {

@@ -70,7 +70,7 @@ export async function textOrInput(call: Call, text: string | undefined, file?: s
     }
   }
   if (text === '-') return (await call.host.readInput()).trimEnd()
-  if (text === undefined) throw usage('What is missing is the text, or - to read it from standard input.')
+  if (text === undefined) throw usage('The text is missing: give it in quotes, or - to read it from standard input.')
   return text
 }
 

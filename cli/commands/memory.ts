@@ -5,7 +5,7 @@ import type { Service } from '@loci/sdk/services.ts'
 import { userOf, withService, withUser } from '../profiles/connection.ts'
 import type { Call, Result } from '../tree/command.ts'
 import { argument, pairs, requireYes, seconds, shareOf, textOrInput, wholeNumber } from './given.ts'
-import { ago, columns, fields, share, short } from './shown.ts'
+import { ago, columns, counted, fields, share, short } from './shown.ts'
 
 const LIST = 20
 
@@ -52,7 +52,7 @@ export async function recall(call: Call): Promise<Result> {
       ...(call.has('why') ? nearest : []),
     ]
     const place = `service ${service.info?.slug ?? service.id}, user ${userOf(call)}`
-    const count = `${hits.length} ${hits.length === 1 ? 'result' : 'results'} · ${Math.round(hits.answer.tookMs)} ms · ${place}`
+    const count = `${counted(hits.length, 'result')} · ${Math.round(hits.answer.tookMs)} ms · ${place}`
     return { data: hits.answer, lines: [...(hits.length > 0 ? lines : none), count] }
   })
 }
@@ -74,7 +74,8 @@ export async function list(call: Call): Promise<Result> {
       tags.join(','),
       short(content),
     ])
-    return { data: { memories }, lines: rows.length > 0 ? columns(rows) : ['nothing is remembered yet'] }
+    const none = `nothing is remembered of ${userOf(call)} yet; of whom there is something: loci people list`
+    return { data: { memories }, lines: rows.length > 0 ? columns(rows) : [none] }
   })
 }
 
@@ -99,9 +100,9 @@ export async function people(call: Call): Promise<Result> {
     const { body } = await daemon.call('GET /v1/databases', { query: { limit: wholeNumber(call, 'limit', 1_000) } })
     const rows = body.databases.map(({ name, records, slots, keys, bytes, createdAt }) => [
       name,
-      `${records} memories`,
-      `${slots} slots`,
-      `${keys} entries`,
+      counted(records, 'memory', 'memories'),
+      counted(slots, 'slot'),
+      counted(keys, 'entry', 'entries'),
       `${bytes} bytes`,
       `since ${createdAt}`,
     ])

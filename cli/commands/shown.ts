@@ -21,6 +21,10 @@ function shownValue(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
 /** .82, as a share of one. */
 export function share(value: number): string {
   return value >= 0.995 ? '1.0' : value.toFixed(2).replace(/^0/, '')

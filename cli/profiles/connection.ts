@@ -117,8 +117,12 @@ export async function withUser(call: Call, work: (user: User, service: Service) 
 
 export function userOf(call: Call): string {
   const user = call.text('user') ?? call.host.env.LOCI_USER ?? 'default'
-  if (user === '') throw usage('--user is a name.')
-  return user
+  if (/^[a-z0-9_-]{1,64}$/.test(user)) return user
+  const near = user
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_-]+/g, '-')
+    .slice(0, 64)
+  throw usage(`--user is a name of 1 to 64 of a-z, 0-9, _ and -, such as ${/[a-z0-9]/.test(near) ? near : 'ada'}.`)
 }
 
 /** Tells of each request with --verbose, never of a header; and keeps the id of the last one. */
