@@ -254,7 +254,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...outcomeRoutes({ access, ingest, act }),
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),
     ...cycleRoutes({ access, pool, shares, claims, cycles }),
-    ...timelineRoutes({ access, pool, shares }),
+    ...timelineRoutes({ access, pool, shares, keys }),
     ...cycleConfigRoutes({ access, pool, quota }),
     ...kvReportRoutes({ access, pool }),
     ...eventRoutes({

@@ -611,6 +611,20 @@ export type DaemonOperations = {
       200: RecordDeleted
     }
   }
+  /** Read what became of a memory: what it replaced, when it was said, where it is in mind, and why it came and went. Decisions of the last 8 times that it was in mind. What was in mind is told to who may read cycles: `cycles:read`. */
+  'GET /v1/memory/records/{id}/trace': {
+    given: {
+      path: {
+        id: string
+      }
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: RecordTrace
+    }
+  }
   /** Tell what happened. It is durable before the answer. The same again is answered with the first one’s id. */
   'POST /v1/partner/projections': {
     given: {
@@ -1697,6 +1711,31 @@ export type RecordRead = {
 }
 
 export type RecordStored = Record | RedactedRecord
+
+export type RecordTrace = {
+  supersedes: string[]
+  supersededBy: string | null
+  presentations: {
+    n: number
+    first: string
+    last: string
+  }
+  slot: {
+    key: string
+    since: string
+    activation: number
+    pinned: boolean
+  } | null
+  decisions: ({
+    cycleSeq: number
+    at: string
+    action: string
+    reasonCode: string
+    reason: string
+    score: number
+  })[] | null
+  complete: boolean
+}
 
 export type RecordWrite = {
   content: string

@@ -12,7 +12,8 @@ import { macsOf } from '../databases/macs.ts'
 import { isLedgered } from '../databases/store.ts'
 import { erasingEverywhere } from './erasing.ts'
 import type { RecallIndex } from './index/recall-index.ts'
-import { noRecord, recordDamaged, SHARED } from './routes.ts'
+import { noRecord, recordDamaged } from './refusals.ts'
+import { SHARED } from './routes.ts'
 import { erase } from './upkeep/indexing.ts'
 
 interface EraseOptions {

@@ -22,6 +22,7 @@ import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
 import type { RecallIndex } from './index/recall-index.ts'
 import { bodyOf, heardFrom, momentOf, type RecordBody, recordText, type Source } from './records.ts'
+import { noRecord, recordDamaged } from './refusals.ts'
 import {
   type ActOutcome,
   commitRecords,
@@ -240,16 +241,4 @@ function refusalOf(caller: Caller, why: RecordOutcome['outcome'], at?: number): 
   if (why === 'missing')
     return new ApiError('NOT_FOUND', 'There is no record of the id that `supersedes` names.', details)
   return new ApiError('DATA_DAMAGED', 'The record that this one refers to is damaged. Nothing was stored.', details)
-}
-
-export function noRecord(): ApiError {
-  return new ApiError('NOT_FOUND', 'There is no such memory.')
-}
-
-export function recordDamaged(ref: string, cause?: unknown): ApiError {
-  return new ApiError(
-    'DATA_DAMAGED',
-    'The memory is damaged and is not shown. Delete it and store it again; GET /v1/kv/consistency says more.',
-    { details: { ref }, ...(cause === undefined ? {} : { cause }) },
-  )
 }

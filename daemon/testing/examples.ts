@@ -170,6 +170,8 @@ async function ofCycles(ask: Ask): Promise<void> {
   await ask('GET /v1/cognitive/cycles/{id}', { path: { id } })
   await ask('GET /v1/cognitive/cycles/{id}/decisions', { path: { id }, query: { limit: '5' } })
   await ask('GET /v1/cognitive/timeline', { query: { content: 'true', limit: '1' } })
+  const { records } = await ask<{ records: { id: string }[] }>('GET /v1/memory/records', { query: { limit: '1' } })
+  await ask('GET /v1/memory/records/{id}/trace', { path: { id: String(records[0]?.id) } })
   await ask('GET /v1/cognitive/stats')
   await ask('GET /v1/cognitive/health')
 }

@@ -201,6 +201,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
     'DELETE /v1/memory/records/{id}': { class: 'capability', operation: 'memory:delete', ...memoryMissing },
     'GET /v1/memory/records': memoryRead,
     'GET /v1/memory/records/{id}': { ...memoryRead, ...memoryMissing },
+    'GET /v1/memory/records/{id}/trace': { ...memoryRead, ...memoryMissing },
     'POST /v1/partner/projections': {
       class: 'partner',
       operation: 'projections',

@@ -97,3 +97,40 @@ export const timeline = z
   .meta({ id: 'Timeline', description: 'Newest first.' })
 export type Timeline = z.infer<typeof timeline>
 export type TimelineItem = z.infer<typeof timelineItem>
+
+/** The life of one memory. */
+export const recordTrace = z
+  .object({
+    supersedes: z.array(idOf('mem')).meta({ description: 'What it took the place of.' }),
+    supersededBy: idOf('mem').nullable().meta({
+      description: 'What took its place; null: nothing did, or it is no longer known what.',
+    }),
+    presentations: z
+      .object({ n: z.int(), first: timestamp, last: timestamp })
+      .meta({ description: 'How often it was said, stored or seen by a cycle.' }),
+    slot: z
+      .object({ key: z.string(), since: timestamp, activation: z.number(), pinned: z.boolean() })
+      .nullable()
+      .meta({ description: 'Where it is in mind now; null: nowhere, or without `cycles:read`.' }),
+    decisions: z
+      .array(
+        z.object({
+          cycleSeq: z.int(),
+          at: timestamp,
+          action: z.string(),
+          reasonCode: z.string(),
+          reason: z.string(),
+          score: z.number(),
+        }),
+      )
+      .nullable()
+      .meta({
+        description:
+          'Of the cycles that stored it, heard it again, brought it into mind or let it go: oldest first. Null without `cycles:read`.',
+      }),
+    complete: z.boolean().meta({
+      description: 'False: it came and went more often than is told, or decisions of then are no longer kept.',
+    }),
+  })
+  .meta({ id: 'RecordTrace' })
+export type RecordTrace = z.infer<typeof recordTrace>

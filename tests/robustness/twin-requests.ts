@@ -235,6 +235,7 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     const ids = ['mem_00000000000000000000000000', ...(memories.get(other) ?? []).filter(Boolean)]
     return random.pick<Base>([
       { program: 'daemon', method: 'GET', path: `${MEMORY}?limit=5`, headers },
+      { program: 'daemon', method: 'GET', path: `${MEMORY}/${random.pick(ids)}/trace`, headers },
       { program: 'daemon', method: 'POST', path: '/v1/memory/recall', headers, body: JSON.stringify(query) },
       {
         program: 'daemon',

@@ -3,22 +3,30 @@
 import { covers } from '@loci/capability/keyspaces.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
-import { timeline, timelineQuery } from '@loci/contract/timeline.ts'
+import { createTurn } from '@loci/chassis/turn.ts'
+import { isId } from '@loci/contract/ids.ts'
+import { recordTrace, timeline, timelineQuery } from '@loci/contract/timeline.ts'
+import { idPath } from '@loci/contract/wire.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../../access/capability-access.ts'
+import type { InstanceKeys } from '../../databases/instance-keys.ts'
+import { macsOf } from '../../databases/macs.ts'
+import { noRecord, recordDamaged } from '../../memory/refusals.ts'
 import { unreadable } from '../../working-memory/store.ts'
 import { placeOf, SHARED } from '../routes.ts'
 import { readTimeline } from './timeline.ts'
+import { readTrace } from './trace/trace.ts'
 
 interface TimelineOptions {
   access: CapabilityAccess
   pool: Pool
   shares: PoolShares
+  keys: InstanceKeys
 }
 
-export function timelineRoutes({ access, pool, shares }: TimelineOptions): Route[] {
+export function timelineRoutes({ access, pool, shares, keys }: TimelineOptions): Route[] {
   return [
     route(
       {
@@ -45,6 +53,43 @@ export function timelineRoutes({ access, pool, shares }: TimelineOptions): Route
         )
       },
     ),
+
+    route(
+      {
+        tag: 'memory',
+        subservice: 'memory',
+        method: 'GET',
+        path: '/v1/memory/records/{id}/trace',
+        access: access.capability('memory:read'),
+        summary:
+          'Read what became of a memory: what it replaced, when it was said, where it is in mind, and why it came and went.',
+        details:
+          'Decisions of the last 8 times that it was in mind. What was in mind is told to who may read cycles: `cycles:read`.',
+        refusesUnknownNames: true,
+        params: idPath,
+        answers: { 200: recordTrace },
+        errors: ['NOT_FOUND', 'DATA_DAMAGED'],
+      },
+      async ({ caller, params: { id }, goOn }) => {
+        if (!isId('mem', id)) throw noRecord()
+        const macs = macsOf(await keys.of(caller.instance.id))
+        return shares.inTurn(caller.instance.id, async () => {
+          const turn = createTurn()
+          const rest = async () => {
+            await turn()
+            goOn()
+          }
+          const found = await readTrace(pool, placeOf(caller), { id, macs, rest, isMind: mayReadCycles(caller) }).catch(
+            (error) => {
+              throw isUnreadable(error) ? recordDamaged(id, error) : error
+            },
+          )
+          if (!found) throw noRecord()
+          if (found === 'damaged') throw recordDamaged(id)
+          return found
+        })
+      },
+    ),
   ]
 }
 
@@ -53,4 +98,8 @@ function requireContent({ requireOperation, ks, database }: Caller): void {
   requireOperation('wm:read')
   if (!covers(ks, 'working-memory', database))
     throw new ApiError('DATABASE_MISMATCH', `The credential does not cover working-memory/${database}.`)
+}
+
+function mayReadCycles({ ops, ks, database }: Caller): boolean {
+  return ops.has('cycles:read') && covers(ks, 'cognitive', database)
 }

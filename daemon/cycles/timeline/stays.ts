@@ -125,7 +125,7 @@ function fromOf({ createdAt, admittedCycle, isPut, recordId, seen }: Said): NonN
   const at = timeOf(createdAt)
   if (isPut) return { at, by: 'put', cycle: null }
   // A record that was made with it or since was heard, and one that was presented just then was heard again.
-  const isHeard = recordId === null || recordId >= idsFrom('mem', createdAt) || seen.includes(createdAt)
+  const isHeard = recordId === null || recordId >= idsFrom('mem', createdAt) || seen.recent.includes(createdAt)
   return { at, by: isHeard ? 'observed' : 'recalled', cycle: admittedCycle }
 }
 

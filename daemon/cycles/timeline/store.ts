@@ -5,6 +5,7 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { ConfigLayers } from '../../databases/config/store.ts'
 import { type Due, withDatabase } from '../../databases/store.ts'
+import type { Presentations } from '../../working-memory/activation.ts'
 import type { Why } from '../../working-memory/document.ts'
 import type { Meta } from '../../working-memory/slots.ts'
 import type { CycleRow } from '../rows.ts'
@@ -19,8 +20,7 @@ export interface Said {
   createdAt: number
   admittedCycle: number
   isPut: boolean
-  /** Of the record that it stood for, when it was presented last. */
-  seen: number[]
+  seen: Presentations
 }
 
 export interface HeldSlot {
@@ -90,7 +90,7 @@ function saidOf(text: string | null, meta: string | null): Said | undefined {
   return {
     ...{ value, recordId, pinned, activation, createdAt, admittedCycle },
     isPut: isPut ?? record === null,
-    seen: seen.recent,
+    seen,
   }
 }
 

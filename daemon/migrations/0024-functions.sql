@@ -1,0 +1,2 @@
+-- serves: 0003
+-- functions: 4fb766b58320822eb4ce711726fcd6c00d91245c3ca39cdb56b4b2321e6f95ff
