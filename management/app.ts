@@ -172,7 +172,7 @@ export async function createManagement(options: ManagementOptions): Promise<Serv
     ...usageRoutes({ caller, pool }),
     ...cellRoutes({ caller, cell, pool, act, regions }),
     ...cellRevocationRoutes({ caller, pool, act }),
-    ...eventRoutes({ caller, pool, waiting: eventsWaiting, lifecycle }),
+    ...eventRoutes({ caller, pool, waiting: eventsWaiting, lifecycle, metrics }),
     ...cliLoginRoutes({
       ...{ caller, act, pool, sealingKeys, publicUrl, trustedProxies, attempts },
       take: (limit) => takeRate(pool, limit),

@@ -13,6 +13,8 @@ export interface ServiceEvent {
   at: string | undefined
   database: string | undefined
   domain: string | undefined
+  /** Of an event of an organization: the id that it is about. */
+  subject: string | undefined
   data: { [field: string]: unknown }
 }
 
@@ -22,6 +24,10 @@ export interface FollowOptions {
   signal?: AbortSignal | undefined
   /** Called when the stream stands, at first and after each break. */
   onOpen?: (() => void) | undefined
+  /** Called when it does not stand any more, or not yet: with what refused it, undefined where the server ended it. */
+  onBreak?: ((error: unknown) => void) | undefined
+  /** Called with each position to go on from: also those of comments, which come where nothing happens. */
+  onPosition?: ((id: string) => void) | undefined
 }
 
 /** The server writes at least a comment every 15 s. */
@@ -34,7 +40,7 @@ type Opening = () => Promise<Pick<Client<never>, 'open'>>
 export async function* follow(
   connect: Opening,
   path: string,
-  { after, signal, onOpen }: FollowOptions,
+  { after, signal, onOpen, onBreak, onPosition }: FollowOptions,
 ): AsyncGenerator<ServiceEvent, void, undefined> {
   let last = after
   let failures = 0
@@ -43,23 +49,29 @@ export async function* follow(
     const cut = new AbortController()
     const until = signal ? AbortSignal.any([signal, cut.signal]) : cut.signal
     let retryAfterMs = 0
+    let broken: unknown
     try {
       const client = await connect()
       const headers = last === undefined ? {} : { 'last-event-id': last }
       const response = await client.open(path, { headers, signal: until })
       onOpen?.()
       for await (const frame of frames(response, () => cut.abort())) {
-        if (frame.id !== undefined) last = frame.id
+        if (frame.id !== undefined) {
+          last = frame.id
+          onPosition?.(last)
+        }
         failures = 0
         if (frame.data !== '') yield eventOf(frame)
       }
     } catch (error) {
       signal?.throwIfAborted()
+      broken = error
       retryAfterMs = mayComeBack(error)
       failures += 1
     } finally {
       cut.abort()
     }
+    onBreak?.(broken)
     const span = Math.min(WAIT_MS_MAX, WAIT_MS_MIN * 2 ** Math.min(failures, 10))
     await sleep(retryAfterMs + span * (0.5 + Math.random() / 2), signal)
   }
@@ -122,6 +134,7 @@ function eventOf({ id, event, data }: Frame): ServiceEvent {
     at: body.at,
     database: body.database,
     domain: body.domain,
+    subject: body.subject,
     data: body.data ?? {},
   }
 }

@@ -1,6 +1,7 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createEventStreams, textOf } from '@loci/chassis/event-stream.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
+import type { Metrics } from '@loci/chassis/metrics.ts'
 import { type Call, type Route, route } from '@loci/chassis/route.ts'
 import type { Waiting } from '@loci/chassis/waiting.ts'
 import { eventsQuery, eventsResponse } from '@loci/contract/events.ts'
@@ -15,6 +16,7 @@ interface EventOptions {
   pool: Pool
   waiting: Waiting
   lifecycle: Lifecycle
+  metrics: Metrics
 }
 
 const STREAM_PAGE_MAX = 500
@@ -23,8 +25,9 @@ const SESSION_STREAMS_MAX = 8
 /** The word of a gateway is about one request: it cannot be asked for again, so its streams are short. */
 const GATEWAY_STREAM_MS = 60_000
 
-export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventOptions): Route[] {
+export function eventRoutes({ caller: access, pool, waiting, lifecycle, metrics }: EventOptions): Route[] {
   const streams = createEventStreams(lifecycle)
+  metrics.gauge('loci_event_streams', 'Event streams of organizations that are open.', streams.count)
 
   return [
     route(
