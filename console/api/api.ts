@@ -6,7 +6,8 @@ import { type Client, connectDaemon, connectManagement } from '@loci/sdk/client.
 import type { DaemonOperations } from '@loci/sdk/daemon.ts'
 import type { ManagementOperations } from '@loci/sdk/management.ts'
 import { createContext, useContext } from 'react'
-import { refreshed, sessionEnded } from './session.ts'
+import { refreshed } from './refresh.ts'
+import { sessionEnded } from './session.ts'
 
 export interface Organization {
   id: string

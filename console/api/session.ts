@@ -1,8 +1,8 @@
-// Who is signed in, and what happens when that ends. A session lasts longer than its access token, so a 401 is first
-// answered by asking for a new one; all calls that meet it at once share that.
+// Who is signed in, and what happens when that ends.
 
 import type { SessionShown } from '@loci/sdk/management.ts'
 import { useSyncExternalStore } from 'react'
+import { refreshed } from './refresh.ts'
 
 export type Session = SessionShown
 
@@ -14,19 +14,6 @@ export async function readSession(): Promise<Session | undefined> {
   if (answer.status === 401) return undefined
   if (!answer.ok) throw new Error(`the session could not be read: ${answer.status}`)
   return (await answer.json()) as Session
-}
-
-let refreshing: Promise<boolean> | undefined
-
-/** Whether there is a session again. */
-export function refreshed(): Promise<boolean> {
-  refreshing ??= fetch('/api/auth/refresh', { method: 'POST' })
-    .then(({ ok }) => ok)
-    .catch(() => false)
-    .finally(() => {
-      refreshing = undefined
-    })
-  return refreshing
 }
 
 /** After this the page leads on to sign-in and back here, with all that its address says. */

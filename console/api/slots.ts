@@ -3,6 +3,7 @@
 import type { Client } from '@loci/sdk/client.ts'
 import type { DaemonOperations } from '@loci/sdk/daemon.ts'
 import { queryOptions } from '@tanstack/react-query'
+import { unlessLive } from '../live/live.ts'
 import { wordsKey } from './cache.ts'
 
 interface Minded {
@@ -14,7 +15,7 @@ export function slotsQuery({ at, daemon }: Minded, { isEnabled = true, everyMs =
   return queryOptions({
     queryKey: wordsKey(at, 'slots'),
     enabled: isEnabled,
-    refetchInterval: everyMs,
+    refetchInterval: unlessLive('service', everyMs),
     queryFn: async ({ signal }) => (await daemon.call('GET /v1/working-memory/slots', { signal })).body,
   })
 }

@@ -18,6 +18,7 @@ import { Icon } from '../parts/icon.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { isDark, prefer, usePreferences } from '../preferences.ts'
 import { Crumbs } from './crumbs.tsx'
+import { Live } from './live.tsx'
 import { GENERAL, Nav, OF_ORGANIZATION, OF_SERVICE, Tabs, there } from './nav.tsx'
 import { NoOrganization } from './no-organization.tsx'
 
@@ -49,6 +50,7 @@ function Framed({ organization }: { organization: Organization }) {
         </Link>
         <Crumbs />
         <span className="grow" />
+        <Live />
         <button type="button" className="find" onClick={() => show('palette')}>
           <Icon name="find" />
           <span>Find or run</span>
