@@ -1,19 +1,13 @@
 // What stands above all when a service is not active; and the commands of its owner.
 
 import type { Service } from '@loci/sdk/management.ts'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
-import { newIdempotencyKey, useApi } from '../../api/api.ts'
-import { organizationKey } from '../../api/cache.ts'
-import { commandService, type Verb } from '../../api/commands.ts'
 import { reasonOf } from '../../api/reasons.ts'
 import { isMoving, type ServiceItem } from '../../api/services.ts'
 import { hasPage } from '../../pages.ts'
-import { Confirm } from '../../parts/confirm.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Menu } from '../../parts/menu.tsx'
-import { Trouble } from '../../parts/states.tsx'
+import { useServiceCommand } from '../../parts/service-command.tsx'
 
 export function NotActive({ service, detail }: { service: ServiceItem; detail: Service | undefined }) {
   const reason = detail && reasonOf(detail.status, detail.status_reason)
@@ -48,63 +42,29 @@ export function NotActive({ service, detail }: { service: ServiceItem; detail: S
 }
 
 export function Commands({ service }: { service: ServiceItem }) {
-  const api = useApi()
-  const cache = useQueryClient()
-  const [asked, ask] = useState<Verb>()
-  const [key, setKey] = useState(newIdempotencyKey)
-  const act = useMutation({
-    mutationFn: (verb: Verb) => commandService(api, service.id, verb, key),
-    onSuccess: () => {
-      setKey(newIdempotencyKey())
-      ask(undefined)
-      return cache.invalidateQueries({ queryKey: organizationKey(api, 'services') })
-    },
-  })
-  const close = () => {
-    act.reset()
-    ask(undefined)
-  }
+  const { run, shown } = useServiceCommand(service)
   if (service.status === 'deleting' || service.status === 'deleted') return null
   return (
     <>
       <Menu className="btn q" label={<Icon name="more" />} name={`What can be done with ${service.name}`}>
         {service.status === 'suspended' ? (
-          <button type="button" onClick={() => act.mutate('resume')}>
+          <button type="button" onClick={() => run('resume')}>
             Resume
           </button>
         ) : service.status === 'failed' ? (
-          <button type="button" onClick={() => act.mutate('retry')}>
+          <button type="button" onClick={() => run('retry')}>
             Try again
           </button>
         ) : (
-          <button type="button" onClick={() => ask('suspend')}>
+          <button type="button" onClick={() => run('suspend')}>
             Suspend…
           </button>
         )}
-        <button type="button" onClick={() => ask('delete')}>
+        <button type="button" onClick={() => run('delete')}>
           Delete…
         </button>
       </Menu>
-      {act.error && asked === undefined && (
-        <Trouble error={act.error} isWrite onRetry={() => act.variables && act.mutate(act.variables)} />
-      )}
-      {asked && (
-        <Confirm
-          title={asked === 'delete' ? `Delete ${service.name}?` : `Suspend ${service.name}?`}
-          action={asked === 'delete' ? 'Delete it' : 'Suspend it'}
-          typed={asked === 'delete' ? service.slug : undefined}
-          isBusy={act.isPending}
-          onConfirm={() => act.mutate(asked)}
-          onClose={close}
-        >
-          <p className="mut2">
-            {asked === 'delete'
-              ? 'Everything in it is erased: memories, what is in mind, cycles, entries. Its tokens open nothing any more. This cannot be taken back.'
-              : 'Writes are refused until it is resumed, reads go on. Nothing is lost.'}
-          </p>
-          {act.error && <Trouble error={act.error} isWrite onRetry={() => act.mutate(asked)} />}
-        </Confirm>
-      )}
+      {shown}
     </>
   )
 }
