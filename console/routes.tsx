@@ -18,6 +18,7 @@ import {
   cycleSearch,
   cyclesSearch,
   eventsSearch,
+  integritySearch,
   memorySearch,
   mindSearch,
   organizationSearch,
@@ -112,7 +113,12 @@ const events = createRoute({
   validateSearch: eventsSearch,
   ...page('events'),
 })
-const integrity = createRoute({ getParentRoute: () => service, path: '/integrity', ...page('integrity') })
+const integrity = createRoute({
+  getParentRoute: () => service,
+  path: '/integrity',
+  validateSearch: integritySearch,
+  ...page('integrity'),
+})
 const settings = createRoute({ getParentRoute: () => service, path: '/settings', ...page('settings') })
 
 const tokens = createRoute({ getParentRoute: () => root, path: '/o/tokens', ...page('tokens') })

@@ -55,12 +55,30 @@ export interface CycleSearch {
   action?: 'came' | 'stayed' | 'left' | 'other' | undefined
 }
 export interface AdviceSearch {
+  /** The policies instead. */
+  view?: 'policies' | undefined
   class?: string | undefined
   intent?: string | undefined
   policy?: string | undefined
+  /** At most: USD, milliseconds. */
+  cost?: string | undefined
+  latency?: string | undefined
+  /** No tool that has side effects. */
+  effects?: 'no' | undefined
+  /** Where the task comes from. The same one gets the same answer. */
+  event?: string | undefined
+  /** The one whose reasons are shown. */
+  tool?: string | undefined
 }
 export interface EventsSearch {
+  /** The beginning of the type: `slot`, `memory.erased`. */
   type?: string | undefined
+  /** Only those of the database in view. */
+  only?: 'database' | undefined
+}
+export interface IntegritySearch {
+  /** A check that begins when the page opens. */
+  check?: 'full' | 'incremental' | undefined
 }
 
 const RANGES = ['15m', '1h', '6h', '24h'] as const
@@ -87,8 +105,17 @@ export const memorySearch = (search: Search): MemorySearch => ({
 export const cyclesSearch = (search: Search): CyclesSearch => oneOf(search, 'since', ['1h', '24h', '7d'] as const)
 export const cycleSearch = (search: Search): CycleSearch =>
   oneOf(search, 'action', ['came', 'stayed', 'left', 'other'] as const)
-export const adviceSearch = (search: Search): AdviceSearch => texts(search, 'class', 'intent', 'policy')
-export const eventsSearch = (search: Search): EventsSearch => texts(search, 'type')
+export const adviceSearch = (search: Search): AdviceSearch => ({
+  ...texts(search, 'class', 'intent', 'policy', 'cost', 'latency', 'event', 'tool'),
+  ...oneOf(search, 'view', ['policies'] as const),
+  ...oneOf(search, 'effects', ['no'] as const),
+})
+export const eventsSearch = (search: Search): EventsSearch => ({
+  ...texts(search, 'type'),
+  ...oneOf(search, 'only', ['database'] as const),
+})
+export const integritySearch = (search: Search): IntegritySearch =>
+  oneOf(search, 'check', ['full', 'incremental'] as const)
 
 function texts<Name extends string>(search: Search, ...names: Name[]): { [Key in Name]?: string | undefined } {
   const found: { [Key in Name]?: string | undefined } = {}

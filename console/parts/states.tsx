@@ -83,7 +83,9 @@ function Stale({ since, error }: { since: number; error: unknown }) {
     <p className="row wrap since" role="status">
       <span className="dot warn" />
       <b>As of {clock(new Date(since), zone)}</b>
-      <span className="mut">{kind === 'away' ? 'reconnecting' : message}</span>
+      <span className="mut" title={message}>
+        {kind === 'away' ? 'reconnecting' : kind === 'rate' ? 'too many requests, it goes on by itself' : message}
+      </span>
     </p>
   )
 }
