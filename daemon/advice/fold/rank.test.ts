@@ -155,7 +155,7 @@ test('the parts add up to the score, the same request has the same draw, another
   const list = ranked(lines, 'red', null, ask)
 
   for (const { score, parts, confidence } of list) {
-    assert.ok(Math.abs(parts.text + parts.reliability + parts.explore + parts.health - score) < 1e-5)
+    assert.ok(Math.abs(parts.text + parts.reliability + parts.explore + parts.health - score) < 5e-7)
     assert.ok(0 < confidence.lower95 && confidence.lower95 < confidence.upper95 && confidence.upper95 < 1)
   }
   assert.deepEqual(ranked(lines, 'red', null, ask), list)

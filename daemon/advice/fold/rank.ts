@@ -142,19 +142,19 @@ function judge(
  */
 const UNSEEN = 0.5
 
-/** Six decimals: what a replica on another machine might compute otherwise is not told. */
-function told({ name, score, parts, belief }: Judged): Ranked {
+/**
+ * Six decimals: what a replica on another machine might compute otherwise is not told. The score is the sum of the parts
+ * as they are told, so whoever adds them up by hand finds it.
+ */
+function told({ name, parts, belief }: Judged): Ranked {
   const [successes, failures] = [rounded(belief.a + UNSEEN), rounded(belief.b + UNSEEN)]
   const { lower95, upper95 } = spreadOf(successes, failures)
+  const [text, reliability] = [rounded(parts.text), rounded(parts.reliability)]
+  const [explore, health] = [rounded(parts.explore), rounded(parts.health)]
   return {
     name,
-    score: rounded(score),
-    parts: {
-      text: rounded(parts.text),
-      reliability: rounded(parts.reliability),
-      explore: rounded(parts.explore),
-      health: rounded(parts.health),
-    },
+    score: rounded(text + reliability + explore + health),
+    parts: { text, reliability, explore, health },
     confidence: { lower95: rounded(lower95), upper95: rounded(upper95), effective: { successes, failures } },
   }
 }
