@@ -107,5 +107,31 @@ export const PAGES: readonly ConsolePage[] = [
     shows: '.with-panel [data-lamp]',
     ofService: true,
   },
+  {
+    name: 'advice',
+    path: ({ slug }) => `/s/${slug}/advice?class=refund&intent=refund+order+4411&tool=shop.refund`,
+    shows: '.ranked tbody tr.open',
+    empty: {
+      path: ({ emptySlug }) => `/s/${emptySlug}/advice?intent=refund+order+4411`,
+      as: 'ada',
+      shows: 'text=No outcome was told yet',
+    },
+    ofService: true,
+  },
+  {
+    name: 'events',
+    path: ({ slug }) => `/s/${slug}/events`,
+    shows: '.tail tbody tr',
+    empty: { path: ({ emptySlug }) => `/s/${emptySlug}/events`, as: 'ada', shows: 'text=Nothing happened in 24 hours' },
+    ofService: true,
+  },
+  {
+    name: 'integrity',
+    path: ({ slug }) => `/s/${slug}/integrity?check=full`,
+    shows: '.links [data-link="whole"]',
+    empty: { path: ({ emptySlug }) => `/s/${emptySlug}/integrity`, as: 'ada', shows: 'text=No cycle ran yet' },
+    ofService: true,
+  },
+  { name: 'settings', path: ({ slug }) => `/s/${slug}/settings`, shows: '.setting', ofService: true },
   { name: 'nothing-here', path: () => '/s/no-such-service', shows: 'text=has no service', ofService: false },
 ]
