@@ -18,6 +18,7 @@ import {
   cycleSearch,
   cyclesSearch,
   eventsSearch,
+  goSearch,
   integritySearch,
   memorySearch,
   mindSearch,
@@ -128,7 +129,7 @@ const cells = createRoute({ getParentRoute: () => root, path: '/staff/cells', ..
 const quarantine = createRoute({ getParentRoute: () => root, path: '/staff/quarantine', ...page('quarantine') })
 const audit = createRoute({ getParentRoute: () => root, path: '/staff/audit', ...page('audit') })
 /** Any id that somebody pasted. */
-const go = createRoute({ getParentRoute: () => root, path: '/go/$id', ...page('go') })
+const go = createRoute({ getParentRoute: () => root, path: '/go/$id', validateSearch: goSearch, ...page('go') })
 
 const tree = root.addChildren([
   home,

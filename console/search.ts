@@ -80,6 +80,10 @@ export interface IntegritySearch {
   /** A check that begins when the page opens. */
   check?: 'full' | 'incremental' | undefined
 }
+export interface GoSearch {
+  /** The service that was in view: it is looked through first. */
+  from?: string | undefined
+}
 
 const RANGES = ['15m', '1h', '6h', '24h'] as const
 
@@ -114,6 +118,7 @@ export const eventsSearch = (search: Search): EventsSearch => ({
   ...texts(search, 'type'),
   ...oneOf(search, 'only', ['database'] as const),
 })
+export const goSearch = (search: Search): GoSearch => texts(search, 'from')
 export const integritySearch = (search: Search): IntegritySearch =>
   oneOf(search, 'check', ['full', 'incremental'] as const)
 

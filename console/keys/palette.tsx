@@ -105,7 +105,7 @@ function useFound(text: string): Found[] {
         icon: 'link',
         label: text.trim(),
         note: 'go there',
-        run: () => void navigate({ to: '/go/$id', params: { id: text.trim() } }),
+        run: () => void navigate({ to: '/go/$id', params: { id: text.trim() }, search: { from: slug } }),
       })
     for (const { label, icon, to } of there([...(slug ? OF_SERVICE : []), ...GENERAL, ...OF_ORGANIZATION]))
       all.push({

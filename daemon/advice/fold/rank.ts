@@ -143,8 +143,8 @@ function judge(
 const UNSEEN = 0.5
 
 /**
- * Six decimals: what a replica on another machine might compute otherwise is not told. The score is the sum of the parts
- * as they are told, so whoever adds them up by hand finds it.
+ * Six decimals: what a replica on another machine might compute otherwise is not told. The score is the sum of the
+ * parts as they are told, so whoever adds them up by hand finds it.
  */
 function told({ name, parts, belief }: Judged): Ranked {
   const [successes, failures] = [rounded(belief.a + UNSEEN), rounded(belief.b + UNSEEN)]
