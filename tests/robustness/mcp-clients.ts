@@ -2,8 +2,6 @@
 // a directory below the system's temporary one.
 
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +13,7 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
+import { pythonEnvironment } from '../world/python-environment.ts'
 
 const PYTHON_VERSION = '2.3.0'
 
@@ -152,18 +151,9 @@ function headersOf({ capability, database }: Pick<McpAsker, 'capability' | 'data
   }
 }
 
-/** Resolves with its interpreter. Kept for the next run; throws with what a person has to install. */
+/** Resolves with its interpreter. */
 export async function installPythonClient(): Promise<string> {
-  const directory = join(tmpdir(), `loci-mcp-${PYTHON_VERSION}`)
-  const python = join(directory, 'bin/python')
-  if (existsSync(join(directory, 'installed'))) return python
-  const made = await run('python3', ['-m', 'venv', '--clear', directory])
-  if (made.code !== 0) throw new Error(`no Python environment: install python3-venv (${made.output.trim()})`)
-  const pip = ['install', '--quiet', '--disable-pip-version-check', `mcp==${PYTHON_VERSION}`]
-  const installed = await run(join(directory, 'bin/pip'), pip)
-  if (installed.code !== 0) throw new Error(`mcp ${PYTHON_VERSION} could not be installed: ${installed.output.trim()}`)
-  await run('touch', [join(directory, 'installed')])
-  return python
+  return join(await pythonEnvironment('mcp', PYTHON_VERSION), 'bin/python')
 }
 
 export async function useInPython(python: string, { url, mode, oauth, ...asker }: McpAsker): Promise<McpUse> {

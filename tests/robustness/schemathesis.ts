@@ -1,11 +1,10 @@
-// Schema-driven requests by schemathesis, a Python program: installed into a directory below the system's temporary
-// one.
+// Schema-driven requests by schemathesis, a Python program.
 
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pythonEnvironment } from '../world/python-environment.ts'
 
 const VERSION = '4.32.5'
 /**
@@ -30,27 +29,9 @@ export interface SchemathesisResult {
   output: string
 }
 
-/** Resolves with its command. Kept for the next run; throws with what a person has to install. */
+/** Resolves with its command. */
 export async function installSchemathesis(): Promise<string> {
-  const directory = join(tmpdir(), `loci-schemathesis-${VERSION}`)
-  const command = join(directory, 'bin/st')
-  if (existsSync(command)) return command
-  let made = await run('python3', ['-m', 'venv', directory])
-  if (made.code !== 0 && process.getuid?.() === 0) {
-    await run('apt-get', ['install', '-y', '--no-install-recommends', 'python3-venv'])
-    made = await run('python3', ['-m', 'venv', '--clear', directory])
-  }
-  if (made.code !== 0)
-    throw new Error(`no Python environment: install python3 and python3-venv (${made.output.trim()})`)
-  const installed = await run(join(directory, 'bin/pip'), [
-    'install',
-    '--quiet',
-    '--disable-pip-version-check',
-    `schemathesis==${VERSION}`,
-  ])
-  if (installed.code !== 0)
-    throw new Error(`schemathesis ${VERSION} could not be installed: ${installed.output.trim()}`)
-  return command
+  return join(await pythonEnvironment('schemathesis', VERSION), 'bin/st')
 }
 
 export async function runSchemathesis(
