@@ -73,6 +73,16 @@ test('a memory is stored, recalled with its reasons, and forgotten', async () =>
   assert.match((await here(['memory', 'list', '--service', 'nobody'])).stderr, /loci services create <name>/)
 })
 
+test('the version is told as every program tells it, and a group without a verb tells its verbs', async () => {
+  const told = await Promise.all([['version'], ['--version'], ['-V']].map(async (argv) => (await here(argv)).stdout))
+  assert.match(told[0] as string, /^loci \d+\.\d+\.\d+\n$/)
+  assert.equal(new Set(told).size, 1)
+  assert.deepEqual((await jsonHere(['--version'])).document.data, { version: told[0]?.slice(5, -1) })
+  assert.match((await here(['memory'])).stderr, /needs a verb: store, recall, get, list, forget\./)
+  // An option of a command stays that.
+  assert.equal((await here(['memory', 'recall', 'x', '--version'])).code, 2)
+})
+
 // Mutant: print() also with --json.
 test('every command prints exactly one JSON document with --json, and no escape byte', async () => {
   const { document } = await jsonHere<{

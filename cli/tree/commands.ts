@@ -20,6 +20,11 @@ export const COMMANDS: readonly Command[] = [
   ...TOOLS,
   helpCommand(() => COMMANDS),
   {
+    path: 'version',
+    summary: 'the version of this command line, also as --version; doctor compares it with the server',
+    run: async ({ host: { version } }) => ({ data: { version }, lines: [`loci ${version}`] }),
+  },
+  {
     path: '__complete',
     summary: 'what may stand where the cursor is',
     hidden: true,

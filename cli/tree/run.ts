@@ -18,7 +18,7 @@ export async function run(host: Host, commands: readonly Command[]): Promise<num
     return exit
   }
   try {
-    const parsed = parse(commands, host.argv)
+    const parsed = parse(commands, isVersion(ownWords) ? ['version'] : host.argv)
     name = parsed.words.join('.')
     if (parsed.values.has('help') || host.argv.length === 0 || (parsed.words.length === 0 && !isJson)) {
       const lines = helpOf(commands, parsed.words)
@@ -26,7 +26,7 @@ export async function run(host: Host, commands: readonly Command[]): Promise<num
       return finish({ ok: true, command: name || 'help', data: { help: lines } }, EXIT.ok)
     }
     const { command } = parsed
-    if (!command) throw usage(`loci ${parsed.words.join(' ')} needs a verb.`, 'loci --help lists what there is.')
+    if (!command) throw withoutVerb(commands, parsed.words.join(' '))
     requireArguments(command, parsed.arguments)
     if (isJson && command.streams) throw usage(`loci ${command.path} goes on for as long as it runs: it has no --json.`)
     call = callOf(host, parsed, isJson)
@@ -59,6 +59,18 @@ export async function run(host: Host, commands: readonly Command[]): Promise<num
       failure.exit,
     )
   }
+}
+
+/** As it is asked of every program, where it stands in place of a command. */
+function isVersion(words: readonly string[]): boolean {
+  return words.some((word) => word === '--version' || word === '-V') && words.every((word) => word.startsWith('-'))
+}
+
+function withoutVerb(commands: readonly Command[], group: string): CommandFailure {
+  const verbs = commands.flatMap(({ path, hidden }) =>
+    path.startsWith(`${group} `) && !hidden ? [path.slice(group.length + 1)] : [],
+  )
+  return usage(`loci ${group} needs a verb: ${verbs.join(', ')}.`, `loci ${group} --help says more.`)
 }
 
 /** A command that hears the signal ends by itself; another one is left where it is. */
