@@ -102,6 +102,7 @@ import { expiringProjections } from './projections/upkeep/expiry.ts'
 import { revocationRoutes } from './revocations/routes.ts'
 import { SCHEMA } from './schema.ts'
 import { type DaemonSettings, managementOf } from './settings.ts'
+import { reportSwitches, takeCommands } from './subservices/commands.ts'
 import { subserviceRoutes } from './subservices/routes.ts'
 import { createStates } from './subservices/states.ts'
 import { listSwitches } from './subservices/store.ts'
@@ -339,6 +340,8 @@ export async function createDaemon(options: DaemonOptions) {
       ...feedJobs({
         ...{ pool: background, log, lifecycle, metrics, authority, rates, activity, uses, management, join },
         readTotals: (instanceIds) => listTotals(background, instanceIds),
+        readSwitches: () => reportSwitches(background),
+        takeSwitches: (commands) => takeCommands(background, commands),
         onApplied: catchUp,
         replayErasures,
       }),

@@ -625,7 +625,10 @@ CREATE TABLE loci.subservices (
     since timestamp with time zone NOT NULL,
     changed_by text,
     reason text,
-    auto_revert_at timestamp with time zone
+    auto_revert_at timestamp with time zone,
+    changed_at timestamp with time zone,
+    told_at timestamp with time zone,
+    told_outcome text
 );
 
 COMMENT ON TABLE loci.subservices IS 'without row-level security: switches of the cell, no tenant';

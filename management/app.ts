@@ -36,6 +36,7 @@ import { reportRoutes } from './cells/reports/routes.ts'
 import { cellRevocationRoutes } from './cells/revocations/routes.ts'
 import { cellRoutes } from './cells/routes.ts'
 import { findCellKeys, listCellKeys } from './cells/store.ts'
+import { cellSwitchRoutes } from './cells/subservices/routes.ts'
 import { revokeIssued as revokeIssuedBy } from './cli-logins/issued.ts'
 import { cliLoginRoutes } from './cli-logins/routes.ts'
 import { consoleRoutes } from './console/routes.ts'
@@ -172,6 +173,7 @@ export async function createManagement(options: ManagementOptions): Promise<Serv
     ...usageRoutes({ caller, pool }),
     ...cellRoutes({ caller, cell, pool, act, regions }),
     ...cellRevocationRoutes({ caller, pool, act }),
+    ...cellSwitchRoutes({ caller, pool, act, publicUrl }),
     ...eventRoutes({ caller, pool, waiting: eventsWaiting, lifecycle, metrics }),
     ...cliLoginRoutes({
       ...{ caller, act, pool, sealingKeys, publicUrl, trustedProxies, attempts },

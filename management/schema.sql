@@ -93,6 +93,27 @@ CREATE TABLE loci.cell_report_ids (
 
 COMMENT ON TABLE loci.cell_report_ids IS 'without row-level security: ids of the tokens of cells';
 
+CREATE TABLE loci.cell_switches (
+    cell_id text NOT NULL,
+    name text NOT NULL,
+    enabled boolean NOT NULL,
+    since timestamp with time zone NOT NULL,
+    changed_by text,
+    reason text,
+    auto_revert_at timestamp with time zone,
+    told_at timestamp with time zone,
+    outcome text,
+    reported_at timestamp with time zone NOT NULL,
+    wanted boolean,
+    wanted_at timestamp with time zone,
+    wanted_by text,
+    wanted_reason text,
+    wanted_revert_at timestamp with time zone,
+    seq bigint
+);
+
+COMMENT ON TABLE loci.cell_switches IS 'without row-level security: switches of the cells, no tenant';
+
 CREATE TABLE loci.cells (
     id text NOT NULL,
     name text NOT NULL,
@@ -647,6 +668,9 @@ ALTER TABLE ONLY loci.cell_replicas
 ALTER TABLE ONLY loci.cell_report_ids
     ADD CONSTRAINT cell_report_ids_pkey PRIMARY KEY (cell_id, jti);
 
+ALTER TABLE ONLY loci.cell_switches
+    ADD CONSTRAINT cell_switches_pkey PRIMARY KEY (cell_id, name);
+
 ALTER TABLE ONLY loci.cells
     ADD CONSTRAINT cells_name_key UNIQUE (name);
 
@@ -898,6 +922,9 @@ ALTER TABLE ONLY loci.cell_replicas
 ALTER TABLE ONLY loci.cell_report_ids
     ADD CONSTRAINT cell_report_ids_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY loci.cell_switches
+    ADD CONSTRAINT cell_switches_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY loci.cli_logins
     ADD CONSTRAINT cli_logins_user_id_fkey FOREIGN KEY (user_id) REFERENCES loci.users(id);
 
@@ -1066,6 +1093,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.billing_events TO loci_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.cell_replicas TO loci_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE loci.cell_report_ids TO loci_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE loci.cell_switches TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.cells TO loci_app;
 

@@ -166,6 +166,30 @@ export type ManagementOperations = {
       200: Cell
     }
   }
+  /** Read the switches of a cell, as it has reported them, and what was asked of them. */
+  'GET /api/v1/cells/{id}/subservices': {
+    given: {
+      path: {
+        id: string
+      }
+    }
+    answers: {
+      200: CellSwitches
+    }
+  }
+  /** Enable or disable a sub-service in a whole cell. The cell does it within seconds of reading its feed, unless its own administrator has switched later. A session needs a sign-in of the last 10 minutes. */
+  'POST /api/v1/cells/{id}/subservices/switch': {
+    given: {
+      path: {
+        id: string
+      }
+      body: CellSwitchRequest
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: CellSwitchAnswer
+    }
+  }
   /** Begin to sign in on a command line. Show the code and the address, then poll. */
   'POST /api/v1/cli-logins': {
     given: {
@@ -1286,6 +1310,7 @@ export const MANAGEMENT_KEYED: ReadonlySet<string> = new Set([
   'POST /api/v1/api-keys/{id}/rotate',
   'POST /api/v1/cells',
   'PATCH /api/v1/cells/{id}',
+  'POST /api/v1/cells/{id}/subservices/switch',
   'POST /api/v1/cli-logins/{id}/approve',
   'POST /api/v1/cli-logins/{id}/deny',
   'POST /api/v1/invitations/accept',
@@ -1525,6 +1550,46 @@ export type CellSelf = {
   instances: number
 }
 
+export type CellSwitchAnswer = {
+  service: string
+  previous: boolean
+  current: boolean
+  changed: boolean
+  dry_run: boolean
+  instances: number
+}
+
+export type CellSwitchRequest = {
+  service: string
+  enabled: boolean
+  reason: string
+  auto_revert_ms?: number | undefined
+  dry_run?: boolean | undefined
+}
+
+export type CellSwitches = {
+  cell_id: string
+  reported_at: string | null
+  subservices: ({
+    name: string
+    enabled: boolean
+    required: boolean
+    depends_on: string[]
+    since: string
+    changed_by: string | null
+    reason: string | null
+    auto_revert_at: string | null
+    wanted: {
+      enabled: boolean
+      at: string
+      by: string
+      reason: string
+      auto_revert_at: string | null
+      state: 'pending' | 'applied' | 'overtaken' | 'refused' | 'expired' | Other
+    } | null
+  })[]
+}
+
 export type CliLoginBegin = { [field: string]: unknown }
 
 export type CliLoginBegun = {
@@ -1634,6 +1699,14 @@ export type FeedResponse = {
   urgent?: number
   more: boolean
   ledger?: number
+  switches?: ({
+    service: string
+    enabled: boolean
+    at: string
+    by: string
+    reason: string
+    auto_revert_at: string | null
+  })[]
   items: ({
     seq: number
     kind: 'instance'
@@ -2058,6 +2131,16 @@ export type ReportRequest = {
     override?: boolean | undefined
     at: string
   })[] | undefined
+  switches?: ({
+    name: string
+    enabled: boolean
+    since: string
+    changed_by: string | null
+    reason: string | null
+    auto_revert_at: string | null
+    told_at: string | null
+    outcome: 'applied' | 'overtaken' | 'refused' | 'expired' | null
+  })[] | undefined
   last_used?: ({
     credential: string
     at: string
@@ -2090,6 +2173,12 @@ export type Service = {
   service_type: string
   cell: string | null
   operation_id: string | null
+  subservices?: ({
+    name: string
+    enabled: boolean
+    since: string
+    auto_revert_at: string | null
+  })[]
   updated_at: string
 }
 

@@ -11,7 +11,7 @@
 
 import { type Job, runJob } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
-import { deletionsResponse, feedResponse } from '@loci/contract/feed.ts'
+import { deletionsResponse, feedResponse, type SwitchCommand } from '@loci/contract/feed.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { callManagement, headlineOf, type Management, RefusedByManagement } from './management.ts'
 import { createPurger } from './purge/purger.ts'
@@ -23,6 +23,9 @@ export interface ApplierOptions extends Management {
   replica: string
   log: Log
   readTotals: ReporterOptions['readTotals']
+  readSwitches: ReporterOptions['readSwitches']
+  /** Carries out what staff asked of the switches; answers how many changed. */
+  takeSwitches(commands: readonly SwitchCommand[]): Promise<number>
   /** Called after a page was applied, so that this replica reads it before its next poll. */
   onApplied(): Promise<void>
   /** Erases records and databases again that the ledger names; answers how many values and databases were found. */
@@ -139,6 +142,11 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
       if (!page) continue
       const known = isAfresh && page.more ? null : page.epoch
       const isLastOfAll = (isResync || page.full) && !page.more
+      // Before the page: else its position would be saved, and what failed here would wait for the next resync.
+      if (page.switches && page.switches.length > 0) {
+        await options.takeSwitches(page.switches)
+        reporter.wake()
+      }
       const applied = await applyPage(pool, { ...page, fence: lease.fence, epoch: known, isAfresh, isLastOfAll })
       if (!applied) return
       if (applied.isBehind) {

@@ -18,7 +18,8 @@ import { forgetUses, saveUses } from './reports/store.ts'
 import { forgetReplicas } from './usage/store.ts'
 import { usageJobs } from './usage/usage.ts'
 
-export interface FeedJobsOptions extends Pick<ApplierOptions, 'readTotals' | 'onApplied' | 'replayErasures'> {
+export interface FeedJobsOptions
+  extends Pick<ApplierOptions, 'readTotals' | 'readSwitches' | 'takeSwitches' | 'onApplied' | 'replayErasures'> {
   pool: Pool
   log: Log
   lifecycle: Lifecycle

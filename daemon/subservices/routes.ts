@@ -1,9 +1,9 @@
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import { switchRequest, switchResponse, switchStatus } from '@loci/contract/admin.ts'
+import { SUBSERVICE_NAMES, SUBSERVICES, type SwitchAction } from '@loci/contract/subservices.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Administrator } from '../access/admin.ts'
 import { applySwitch, listSwitches } from './store.ts'
-import { SUBSERVICE_NAMES, SUBSERVICES, type SwitchAction } from './subservices.ts'
 import type { Switches } from './switches.ts'
 
 interface SubserviceOptions {

@@ -4,7 +4,7 @@ import { cachedFor } from '@loci/chassis/cached.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Route } from '@loci/chassis/route.ts'
 import { phraseOf, type StoreHealth } from '@loci/chassis/store-health.ts'
-import { SUBSERVICE_NAMES } from './subservices.ts'
+import { SUBSERVICE_NAMES } from '@loci/contract/subservices.ts'
 import type { Switches } from './switches.ts'
 
 /** One ping per interval, whatever the number of requests: the route is open. */

@@ -2,17 +2,24 @@
 
 import { CELL_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
+import type { SwitchOutcome } from '@loci/contract/reports.ts'
+import { planSwitch, type SwitchAction, type SwitchFailure } from '@loci/contract/subservices.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { LOCKS } from '../databases/locks.ts'
-import { planSwitch, type SwitchAction, type SwitchFailure } from './subservices.ts'
 
 export interface SwitchRow {
   name: string
   enabled: boolean
   since: Date
   changedBy: string | null
+  reason: string | null
+  /** Of the last change, also one that left it where it was. */
+  changedAt: Date
   autoRevertAt: Date | null
+  /** The last command of management, by its time there, and what became of it. */
+  toldAt: Date | null
+  outcome: SwitchOutcome | null
   /** By the database's clock, which all replicas share; null without auto-revert. */
   revertsInMs: number | null
 }
@@ -25,8 +32,8 @@ export interface SwitchUpdate {
   auditId: string | null
 }
 
-const COLUMNS = `name, enabled, since, changed_by as "changedBy", auto_revert_at as "autoRevertAt",
-  (extract(epoch from auto_revert_at - clock_timestamp()) * 1000)::float8 as "revertsInMs"`
+const COLUMNS = `name, enabled, since, changed_by as "changedBy", reason, greatest(changed_at, since) as "changedAt",
+  auto_revert_at as "autoRevertAt", told_at as "toldAt", told_outcome as "outcome", (extract(epoch from auto_revert_at - clock_timestamp()) * 1000)::float8 as "revertsInMs"`
 
 export async function listSwitches(sql: Sql): Promise<SwitchRow[]> {
   const { rows } = await sql.query<SwitchRow>({
@@ -44,6 +51,8 @@ interface ApplyOptions {
   autoRevertMs: number | null
   requestId?: string
   dryRun: boolean
+  /** Of a command: when it was asked for. Default: now. */
+  at?: string
 }
 
 export async function applySwitch(
@@ -88,7 +97,7 @@ export async function revertDue(pool: Pool): Promise<SwitchUpdate[]> {
 }
 
 /** All rows in one order, so two requests cannot deadlock and each plan sees the current switches. */
-async function lockSwitches(sql: Sql): Promise<SwitchRow[]> {
+export async function lockSwitches(sql: Sql): Promise<SwitchRow[]> {
   const { rows } = await sql.query<SwitchRow>({
     name: 'subservices_lock',
     text: `select ${COLUMNS} from loci.subservices order by name for update`,
@@ -97,11 +106,11 @@ async function lockSwitches(sql: Sql): Promise<SwitchRow[]> {
   return rows
 }
 
-function enabledOf(rows: SwitchRow[]): Set<string> {
+export function enabledOf(rows: SwitchRow[]): Set<string> {
   return new Set(rows.filter(({ enabled }) => enabled).map(({ name }) => name))
 }
 
-async function switchOne(sql: Sql, row: SwitchRow, options: ApplyOptions): Promise<SwitchUpdate> {
+export async function switchOne(sql: Sql, row: SwitchRow, options: ApplyOptions): Promise<SwitchUpdate> {
   const current = options.action === 'enable'
   // Disabling again without an auto-revert means for good: it cancels a pending auto-revert.
   const isChange =
@@ -114,9 +123,10 @@ async function switchOne(sql: Sql, row: SwitchRow, options: ApplyOptions): Promi
     name: 'subservices_switch',
     text: `update loci.subservices set enabled = $2, changed_by = $3, reason = $4,
         since = case when enabled = $2 then since else clock_timestamp() end,
-        auto_revert_at = clock_timestamp() + $5::float8 * interval '1 millisecond'
+        auto_revert_at = clock_timestamp() + $5::float8 * interval '1 millisecond',
+        changed_at = coalesce($6, greatest(changed_at, clock_timestamp()))
       where name = $1 returning clock_timestamp() as at`,
-    values: [row.name, current, options.actor, options.reason, options.autoRevertMs],
+    values: [row.name, current, options.actor, options.reason, options.autoRevertMs, options.at ?? null],
     locks: () => [LOCKS.lock('switches', '')],
   })
   const effectiveAt = rows[0]?.at as Date
@@ -129,4 +139,14 @@ async function switchOne(sql: Sql, row: SwitchRow, options: ApplyOptions): Promi
     detail: { reason: options.reason, auto_revert_ms: options.autoRevertMs, previous: row.enabled },
   })
   return { service: row.name, previous: row.enabled, current, effectiveAt, auditId }
+}
+
+/** A command of management was looked at. */
+export async function noteTold(sql: Sql, name: string, at: string, outcome: SwitchOutcome): Promise<void> {
+  await sql.query({
+    name: 'subservices_told',
+    text: 'update loci.subservices set told_at = $2, told_outcome = $3 where name = $1',
+    values: [name, at, outcome],
+    locks: () => [LOCKS.lock('switches', '')],
+  })
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { isId } from '@loci/contract/ids.ts'
+import { planSwitch, SUBSERVICE_NAMES } from '@loci/contract/subservices.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
-import { planSwitch, SUBSERVICE_NAMES } from './subservices.ts'
 
 interface Update {
   service: string

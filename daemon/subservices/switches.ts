@@ -4,9 +4,9 @@
 import type { SubserviceGate } from '@loci/chassis/admission.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Log } from '@loci/chassis/log.ts'
+import { SUBSERVICE_NAMES, SUBSERVICES } from '@loci/contract/subservices.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { listSwitches, revertDue, type SwitchRow } from './store.ts'
-import { SUBSERVICE_NAMES, SUBSERVICES } from './subservices.ts'
 
 interface Counts {
   inFlight: number

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
-import type { FeedItem } from '@loci/contract/feed.ts'
+import type { FeedItem, SwitchCommand } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { type Report, reportRequest } from '@loci/contract/reports.ts'
 import type { DaemonSettings } from '../settings.ts'
@@ -18,6 +18,8 @@ export interface TestFeed {
   /** For a daemon that is to listen to it. */
   settings: Pick<DaemonSettings, 'managementUrl' | 'cellId' | 'cellKey'>
   publish(...published: NewItem[]): void
+  /** Staff asks for a switch of a sub-service. */
+  command(command: SwitchCommand): void
   /** Resolves when the daemon has applied everything that is published. */
   applied(): Promise<void>
   /**
@@ -49,6 +51,7 @@ export interface TestFeed {
 
 export async function testFeed(): Promise<TestFeed> {
   let items = new Map<string, FeedItem>()
+  const commands: { seq: number; command: SwitchCommand }[] = []
   let epochs = 1
   let seq = 0
   let wake = () => {}
@@ -77,7 +80,9 @@ export async function testFeed(): Promise<TestFeed> {
     const page = found.slice(0, feed.pageItemsMax)
     const more = page.length < found.length
     const next = more ? page.at(-1)?.seq : seq
-    return { epoch: `epoch-${epochs}`, full: isFull, next, more, ledger: feed.ledger.length, items: page }
+    const switches = commands.flatMap((one) => (one.seq > after ? [one.command] : []))
+    const told = switches.length > 0 ? { switches } : {}
+    return { epoch: `epoch-${epochs}`, full: isFull, next, more, ledger: feed.ledger.length, ...told, items: page }
   }
 
   function takeReport(report: Report): [number, object] {
@@ -173,6 +178,11 @@ export async function testFeed(): Promise<TestFeed> {
       }
       wake()
     },
+    command(command) {
+      seq += 1
+      commands.push({ seq, command })
+      wake()
+    },
     async applied() {
       await eventually(() => polled?.epoch === `epoch-${epochs}` && polled.after === seq)
     },
@@ -180,7 +190,10 @@ export async function testFeed(): Promise<TestFeed> {
       feed.ledger = []
       items = new Map()
       epochs += 1
-      seq = 0
+      seq = commands.length
+      commands.forEach((one, at) => {
+        one.seq = at + 1
+      })
       wake()
     },
     pagesLeft: Number.POSITIVE_INFINITY,

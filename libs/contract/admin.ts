@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { idOf, timestamp } from './wire.ts'
 
-const SWITCH_MS_MAX = 30 * 24 * 3_600_000
+export const SWITCH_MS_MAX = 30 * 24 * 3_600_000
 
 const options = {
   reason: z.string().max(500).optional(),

@@ -1,6 +1,8 @@
 // Cells: what staff reads and changes about cells, and what a cell reads about itself.
 
 import { z } from 'zod'
+import { SWITCH_MS_MAX } from './admin.ts'
+import { SWITCH_OUTCOMES } from './reports.ts'
 import { regionName } from './services.ts'
 import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
 
@@ -90,3 +92,59 @@ export const cellSelf = z
 /** Why management refuses a cell, in `details.reason` of the 401. */
 export const CELL_REFUSALS = ['token', 'audience', 'clock', 'unknown_cell', 'unknown_key'] as const
 export type CellRefusal = (typeof CELL_REFUSALS)[number]
+
+export const cellSwitches = z
+  .object({
+    cell_id: idOf('cell'),
+    reported_at: timestamp.nullable().meta({ description: 'Null: the cell has not reported its switches yet.' }),
+    subservices: z.array(
+      z.object({
+        name: z.string(),
+        enabled: z.boolean(),
+        required: z.boolean(),
+        depends_on: z.array(z.string()),
+        since: timestamp,
+        changed_by: z.string().nullable(),
+        reason: z.string().nullable(),
+        auto_revert_at: timestamp.nullable(),
+        wanted: z
+          .object({
+            enabled: z.boolean(),
+            at: timestamp,
+            by: z.string(),
+            reason: z.string(),
+            auto_revert_at: timestamp.nullable(),
+            state: z.enum(['pending', ...SWITCH_OUTCOMES]).meta({
+              description:
+                '`pending`: the cell has not said yet. `applied`: it was carried out. `overtaken`: the cell was switched later than this was asked. `refused`: another sub-service stood against it by then. `expired`: its time was over before the cell read it.',
+            }),
+          })
+          .nullable()
+          .meta({ description: 'What was asked for last through this API.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'CellSwitches' })
+
+export const cellSwitchRequest = z
+  .strictObject({
+    service: z.string().min(1).max(100),
+    enabled: z.boolean(),
+    reason: z.string().min(1).max(500),
+    auto_revert_ms: z.int().min(1).max(SWITCH_MS_MAX).optional().meta({
+      description: 'After that the cell takes it back by itself, also when it was restarted meanwhile.',
+    }),
+    dry_run: z.boolean().optional(),
+  })
+  .meta({ id: 'CellSwitchRequest' })
+
+export const cellSwitchAnswer = z
+  .object({
+    service: z.string(),
+    previous: z.boolean().meta({ description: 'With what was asked for before and not carried out yet.' }),
+    current: z.boolean(),
+    changed: z.boolean(),
+    dry_run: z.boolean(),
+    instances: z.int().meta({ description: 'Services of the cell: all that this reaches.' }),
+  })
+  .meta({ id: 'CellSwitchAnswer' })

@@ -132,6 +132,16 @@ export const feedQuery = z.object({
   wait: queryInteger({ min: 0, max: 20, fallback: 0 }),
 })
 
+const switchCommand = z.object({
+  service: z.string(),
+  enabled: z.boolean(),
+  at: timestamp.meta({ description: 'When it was asked for. A cell carries out each moment once.' }),
+  by: z.string(),
+  reason: z.string(),
+  auto_revert_at: timestamp.nullable(),
+})
+export type SwitchCommand = z.infer<typeof switchCommand>
+
 export const feedResponse = z
   .object({
     epoch: z.string(),
@@ -144,6 +154,11 @@ export const feedResponse = z
     ledger: z.int().optional().meta({
       description:
         'The last number of the deletion ledger. A cell that never sent so many rows was put back to an earlier moment: it replays the ledger before it serves.',
+    }),
+    // Not items: a cell of the release before would refuse a page with a kind that it does not know.
+    switches: z.array(switchCommand).optional().meta({
+      description:
+        'What staff asked of the sub-services of the cell; each counts where it is later than the last change.',
     }),
     items: z.array(feedItem),
   })

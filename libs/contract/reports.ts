@@ -42,6 +42,22 @@ const cellRevocation = z
     path: ['not_before'],
   })
 
+/** What became of a command: another change was later, a rule forbade it, or its time was over before it came. */
+export const SWITCH_OUTCOMES = ['applied', 'overtaken', 'refused', 'expired'] as const
+export type SwitchOutcome = (typeof SWITCH_OUTCOMES)[number]
+
+const reportedSwitch = z.object({
+  name: z.string().min(1).max(100),
+  enabled: z.boolean(),
+  since: timestamp,
+  changed_by: z.string().max(500).nullable(),
+  reason: z.string().max(500).nullable(),
+  auto_revert_at: timestamp.nullable(),
+  told_at: timestamp.nullable(),
+  outcome: z.enum(SWITCH_OUTCOMES).nullable(),
+})
+export type ReportedSwitch = z.infer<typeof reportedSwitch>
+
 export const reportRequest = z
   .object({
     report_id: z.uuid(),
@@ -97,6 +113,8 @@ export const reportRequest = z
         at: timestamp,
       }),
     ),
+    // All switches of the cell, whenever one differs from what was reported last. `told_at`: of the last command.
+    switches: z.array(reportedSwitch).max(50).optional(),
     last_used: rows(z.object({ credential: z.union([idOf('ptr'), idOf('cap')]), at: timestamp })),
   })
   .meta({ id: 'ReportRequest' })

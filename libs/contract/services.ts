@@ -102,6 +102,20 @@ export const service = z
     service_type: z.string(),
     cell: z.string().nullable(),
     operation_id: z.string().nullable(),
+    subservices: z
+      .array(
+        z.object({
+          name: z.string(),
+          enabled: z.boolean(),
+          since: timestamp,
+          auto_revert_at: timestamp.nullable().meta({ description: 'When this is taken back by itself.' }),
+        }),
+      )
+      .optional()
+      .meta({
+        description:
+          'Of GET: the switches of its cell, as the cell has reported them. What is disabled answers 503 SUBSERVICE_DISABLED. Empty: not known.',
+      }),
     updated_at: timestamp,
   })
   .meta({ id: 'Service' })

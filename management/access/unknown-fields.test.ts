@@ -30,6 +30,7 @@ const CLOSED = [
   'POST /api/v1/api-keys',
   'POST /api/v1/api-keys/{id}/rotate',
   'POST /api/v1/cells',
+  'POST /api/v1/cells/{id}/subservices/switch',
   'POST /api/v1/cli-logins',
   'POST /api/v1/cli-logins/{id}/approve',
   'POST /api/v1/cli-logins/{id}/deny',

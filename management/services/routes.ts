@@ -18,6 +18,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { readForCaller, requireOwnTenant } from '../access/own.ts'
 import type { Rates } from '../access/rates.ts'
+import { type CellSwitch, listCellSwitches } from '../acts/switches/store.ts'
 import type { OperationEnds } from '../provisioning/operations/end.ts'
 import { operationJson } from '../provisioning/operations/json.ts'
 import type { Verb } from '../provisioning/service-state.ts'
@@ -176,7 +177,11 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         failureMessage: 'Failed to read service',
       },
       ({ caller, params }) =>
-        readForCaller(pool, caller, async (sql) => serviceJson(await requireVisible(sql, caller, params.id))),
+        readForCaller(pool, caller, async (sql) => {
+          const found = await requireVisible(sql, caller, params.id)
+          const switches = found.cellId === null ? [] : await listCellSwitches(sql, found.cellId)
+          return { ...serviceJson(found), subservices: switches.map(switchJson) }
+        }),
     ),
     route(
       {
@@ -315,4 +320,8 @@ function serviceJson(service: Service) {
     operation_id: service.operationId,
     updated_at: service.updatedAt.toISOString(),
   }
+}
+/** For whoever has a service there: who switched and why is the business of staff. */
+function switchJson({ name, enabled, since, autoRevertAt }: CellSwitch) {
+  return { name, enabled, since: since.toISOString(), auto_revert_at: autoRevertAt?.toISOString() ?? null }
 }

@@ -5,7 +5,7 @@ import { newKeyPair, type PrivateJwk, privateKeyOf, signJws } from '@loci/capabi
 import { createSealer, type Sealer } from '@loci/chassis/sealing.ts'
 import { type AskOptions, ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { type LogLine, loggedIn, testLog } from '@loci/chassis/testing/server.ts'
-import type { FeedItem } from '@loci/contract/feed.ts'
+import type { FeedItem, SwitchCommand } from '@loci/contract/feed.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
@@ -36,6 +36,7 @@ export interface FeedAnswer {
   next: number
   more: boolean
   ledger?: number
+  switches?: SwitchCommand[]
   items: FeedItem[]
 }
 

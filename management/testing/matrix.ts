@@ -147,6 +147,11 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     }),
     'GET /api/v1/revocations': staff(),
     'DELETE /api/v1/revocations/{id}': staff({ params: { id: '~cellRevocation' } }),
+    'GET /api/v1/cells/{id}/subservices': staff({ params: { id: '~cell' } }),
+    'POST /api/v1/cells/{id}/subservices/switch': staff({
+      params: { id: '~cell' },
+      body: { service: 'mcp', enabled: false, reason: 'matrix', dry_run: true },
+    }),
     'PATCH /api/v1/cells/{id}': staff({ params: { id: '~cell' }, body: { capacity: 1_000 } }),
 
     'GET /api/v1/organizations': caller('anyone'),

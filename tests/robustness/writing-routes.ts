@@ -139,6 +139,15 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
     'POST /api/v1/cells': (writers) => api(writers, 'POST', '/cells', cell(), writers.staffKey),
     'PATCH /api/v1/cells/{id}': (writers) =>
       api(writers, 'PATCH', `/cells/${writers.world.cellId}`, { capacity: 1_000 }, writers.staffKey),
+    // It stays where it is: to be taken back in a month is a change all the same.
+    'POST /api/v1/cells/{id}/subservices/switch': (writers) =>
+      api(
+        writers,
+        'POST',
+        `/cells/${writers.world.cellId}/subservices/switch`,
+        { service: 'mcp', enabled: true, reason: randomUUID(), auto_revert_ms: 30 * 24 * 3_600_000 },
+        writers.staffKey,
+      ),
     'POST /api/webhooks/billing': ({ caller }) => ({
       method: 'POST',
       path: '/api/webhooks/billing',

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
+import type { ReportedSwitch } from '@loci/contract/reports.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { callManagement, isUntaken, type Management, ManagementSilent, RefusedByManagement } from '../management.ts'
 import {
@@ -26,6 +27,8 @@ export interface ReporterOptions extends Management {
   log: Log
   /** What each of the instances holds now; one that is missing holds nothing. */
   readTotals(instanceIds: string[]): Promise<Map<string, Totals>>
+  /** All switches of the cell, as they are reported. */
+  readSwitches(): Promise<ReportedSwitch[]>
   /** Management's ledger has rows that this database never sent. */
   onBehind(): Promise<void>
 }
@@ -50,7 +53,7 @@ const DROPPED = 'management rejected this row of a report; it is dropped for goo
 const KEPT =
   'management rejected this row of the deletion ledger; the cell keeps it and sends it again after its next start. A restore before that brings back what was erased: compare the releases of daemon and management'
 
-type List = 'observed' | 'unknown' | 'usage' | 'revocations' | 'deletions' | 'last_used'
+type List = 'observed' | 'unknown' | 'usage' | 'revocations' | 'deletions' | 'last_used' | 'switches'
 type ReportBody = Record<List, object[]>
 
 export function createReporter(options: ReporterOptions): Reporter {
@@ -65,6 +68,8 @@ export function createReporter(options: ReporterOptions): Reporter {
   const unreadable = new Set<string>()
   let sent: ReportBody | undefined
   let unansweredAt = performance.now()
+  /** As text, as management has last accepted them. */
+  let knownSwitches = ''
 
   async function report(signal: AbortSignal): Promise<boolean> {
     const roundBefore = round
@@ -74,9 +79,12 @@ export function createReporter(options: ReporterOptions): Reporter {
     const rows = { ...read, deletions: read.deletions.filter(isReadable) }
     const described = await describeInstances(pool, undescribedOf(unknown))
     const { observed, usage, revocations, deletions, uses } = rows
-    if ([observed, usage, revocations, deletions, uses, described].some(({ length }) => length > 0)) {
+    const switches = await options.readSwitches()
+    const switchesText = JSON.stringify(switches)
+    const news = switchesText === knownSwitches ? [] : switches
+    if ([observed, usage, revocations, deletions, uses, described, news].some(({ length }) => length > 0)) {
       const totals = await options.readTotals([...new Set(rows.usage.map(({ svc }) => svc))])
-      sent = without(unreadable, { ...reportOf(rows, unknown, totals), unknown: described })
+      sent = without(unreadable, { ...reportOf(rows, unknown, totals), unknown: described, switches: news })
       const noted = sent.deletions.length > 0 ? await noteSent(pool, sent.deletions.length) : undefined
       const answer = await callManagement(options, 'POST /cell/v1/reports', {
         body: { report_id: randomUUID(), ...sent },
@@ -98,7 +106,10 @@ export function createReporter(options: ReporterOptions): Reporter {
         ledger === undefined ? undefined : { ledger, epoch: noted?.epoch ?? null, isSettled },
       )
       if (isBehind) await options.onBehind()
-      if (round === roundBefore) observedSince = observed.at(-1)?.changeSeq ?? observedSince
+      if (round === roundBefore) {
+        observedSince = observed.at(-1)?.changeSeq ?? observedSince
+        knownSwitches = switchesText
+      }
       for (const { svc } of described) if (unknown.has(svc)) unknown.set(svc, true)
       for (const svc of refused) if (!unknown.has(svc)) unknown.set(svc, false)
       return more || undescribedOf(unknown).some((svc) => refused.has(svc))
@@ -139,6 +150,7 @@ export function createReporter(options: ReporterOptions): Reporter {
   function startOver(): void {
     round += 1
     observedSince = 0
+    knownSwitches = ''
     unknown.clear()
     wakeup.wake()
   }
@@ -188,7 +200,7 @@ function reportOf(
   { observed, usage, revocations, deletions, uses }: ReportRows,
   unknown: ReadonlyMap<string, boolean>,
   totals: ReadonlyMap<string, Totals>,
-): Omit<ReportBody, 'unknown'> {
+): Omit<ReportBody, 'unknown' | 'switches'> {
   const isKnown = ({ svc }: { svc: string }) => !unknown.has(svc)
   return {
     observed: observed.filter(isKnown).map(({ svc, generation, state }) => ({ svc, generation, state })),

@@ -4,6 +4,7 @@ import { feedQuery, feedResponse } from '@loci/contract/feed.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CellCaller } from '../../access/cell.ts'
 import { noteHeard, readFeed } from '../../acts/feed/store.ts'
+import { listSwitchCommands } from '../../acts/switches/store.ts'
 
 interface FeedOptions {
   cell: Access<CellCaller>
@@ -33,7 +34,7 @@ export function feedRoutes({ cell, pool, waiting, alarms }: FeedOptions): Route[
       async ({ caller, query, signal, log, requestId, yieldSlot }) => {
         await alarms.noteCaller(caller)
         const asked = { cellId: caller.cellId, after: query.after, urgent: query.urgent, epoch: query.epoch }
-        const page = await readFeed(pool, asked)
+        const page = await readWithSwitches(pool, asked)
         // A database that only reads (a fail-over under way) still has a feed to give.
         if (!page.full)
           await noteHeard(pool, caller.cellId, page.epoch, query.after).catch((error) =>
@@ -42,12 +43,20 @@ export function feedRoutes({ cell, pool, waiting, alarms }: FeedOptions): Route[
               'feed position and heard_at of a cell were not saved; the cell still got its feed. Is the control database read-only (fail-over)?',
             ),
           )
-        if (page.full || page.items.length > 0 || query.wait === 0) return page
+        if (page.full || page.items.length > 0 || page.switches || query.wait === 0) return page
         yieldSlot()
         // `next` and not `after`: the end may have moved past items that are gone by now.
         await waiting.wait(caller.cellId, page.next, query.wait * 1_000, signal)
-        return readFeed(pool, { ...asked, after: page.next, urgent: page.urgent })
+        return readWithSwitches(pool, { ...asked, after: page.next, urgent: page.urgent })
       },
     ),
   ]
+}
+
+/** Behind the page, up to its end: what is asked meanwhile has a later number, and comes with the next one. */
+async function readWithSwitches(pool: Pool, asked: Parameters<typeof readFeed>[1]) {
+  const page = await readFeed(pool, asked)
+  const place = { after: page.full ? 0 : asked.after, through: page.next }
+  const switches = await listSwitchCommands(pool, asked.cellId, place)
+  return { ...page, ...(switches.length > 0 ? { switches } : {}) }
 }

@@ -8,6 +8,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { CellCaller } from '../../access/cell.ts'
 import { findOwner, useOrganization } from '../../access/store.ts'
+import { saveReportedSwitches } from '../../acts/switches/store.ts'
 import { adopt, quarantineForeign } from '../../provisioning/adoption.ts'
 import { takeObserved } from '../../provisioning/provisioning.ts'
 import { deleteSettled } from '../../provisioning/quarantine/store.ts'
@@ -110,6 +111,7 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
   // First what locks the cell's row: every other change of a feed begins with it, and two orders would deadlock.
   const { alarms: ofRevocations, taken } = await takeRevocations(sql, cellId, report.revocations, now)
   const deletions = await takeDeletions(sql, cellId, report.deletions.filter(isOwn), now)
+  if (report.switches && report.switches.length > 0) await saveReportedSwitches(sql, cellId, report.switches)
   await deleteSettled(sql, cellId, report.observed.filter(isOwn))
   for (const organizationId of [...new Set(placed.values())].sort()) {
     const usage = report.usage.filter(
