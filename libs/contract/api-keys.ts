@@ -1,21 +1,8 @@
 // API keys, as the people of an organization manage them.
 
 import { z } from 'zod'
+import { SCOPES } from './roles.ts'
 import { displayName, idOf, pageQuery, pathId, timestamp } from './wire.ts'
-
-export const SCOPES = [
-  'services:read',
-  'services:write',
-  'tokens:write',
-  'tenants:read',
-  'tenants:write',
-  'billing:read',
-  'keys:write',
-  'members:write',
-  'audit:read',
-  'usage:read',
-  'events:read',
-] as const
 
 /** Platform administration; no role of an organization has it. */
 export const STAFF_SCOPE = 'staff'

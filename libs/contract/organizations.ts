@@ -2,9 +2,8 @@
 
 import { z } from 'zod'
 import { plan } from './billing.ts'
+import { ROLES } from './roles.ts'
 import { displayName, idOf, pageQuery, pathId, timestamp } from './wire.ts'
-
-export const ROLES = ['owner', 'admin', 'member', 'viewer'] as const
 
 const role = z.enum(ROLES)
 

@@ -2,7 +2,7 @@
 // Tokens of the provider stay with us, but for the access token, which two routes tell.
 
 import { z } from 'zod'
-import { ROLES } from './organizations.ts'
+import { ROLES } from './roles.ts'
 import { errorBody, idOf, timestamp } from './wire.ts'
 
 export const exchangeRequest = z

@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AddressSet } from '@loci/chassis/addresses.ts'
 import type { Arrival } from '@loci/chassis/route.ts'
 import { isId } from '@loci/contract/ids.ts'
-import { ROLES, type Role } from './roles.ts'
+import { ROLES, type Role } from '@loci/contract/roles.ts'
 
 export interface Consumer {
   id: string

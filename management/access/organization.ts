@@ -2,8 +2,8 @@
 // caller, for what only a person can be or become.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Role, SCOPES_OF } from '@loci/contract/roles.ts'
 import type { Caller } from './caller.ts'
-import { type Role, SCOPES_OF } from './roles.ts'
 
 /** The same words whether there is such an organization or not. */
 export function requireOwnOrganization(caller: Caller, id: string): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OPERATION_NAMES } from '@loci/contract/operations.ts'
-import { operationsOf } from './roles.ts'
+import { operationsOf } from '@loci/contract/roles.ts'
 
 // Mutant: `effect !== 'operate'` for viewers, as for members.
 test('on data a viewer reads, a member does everything but operate, admin and owner do everything', () => {

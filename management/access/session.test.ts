@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openEventStream } from '@loci/chassis/testing/event-stream.ts'
 import { HEADER } from '@loci/contract/headers.ts'
+import { ROLES, SCOPES, type Scope } from '@loci/contract/roles.ts'
 import { PEOPLE } from '../testing/identity-provider.ts'
 import { type Browser, SAME_ORIGIN, signInWorld } from '../testing/sign-in.ts'
-import { ROLES, SCOPES, type Scope } from './roles.ts'
 
 const [ALICE, BOB] = PEOPLE.map(({ email }) => email) as [string, string]
 

@@ -10,8 +10,8 @@ import { readCookie } from '@loci/chassis/cookies.ts'
 import { createMisses } from '@loci/chassis/misses.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import { cookieNames } from '@loci/contract/headers.ts'
+import type { Role } from '@loci/contract/roles.ts'
 import type { PlanName } from '../plans.ts'
-import type { Role } from './roles.ts'
 
 export interface Session {
   id: string

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { SCOPES } from '../access/roles.ts'
+import { SCOPES } from '@loci/contract/roles.ts'
 import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 let management: TestManagement

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { auditSuite } from '@loci/acts/testing/audit-suite.ts'
 import { type ChainRow, problemsOf } from '@loci/acts/testing/chain.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { SCOPES } from '../access/roles.ts'
+import { SCOPES } from '@loci/contract/roles.ts'
 import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 let management: TestManagement

@@ -8,8 +8,8 @@ import type { Access, Reply, Route } from '@loci/chassis/route.ts'
 import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { SCOPES } from '@loci/contract/roles.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { SCOPES } from '../access/roles.ts'
 import { createCustomerActs } from '../acts/idempotency/acts.ts'
 import { event, type Status, sequence, type TestProvider, testProvider } from '../testing/billing-provider.ts'
 import { type TestParty, testManagement } from '../testing/management.ts'
@@ -52,6 +52,32 @@ test('the limits are those of the covered plan, and what is used counts neither 
     bytes: { limit: 536_870_912_000 },
     requests_per_second: { limit: 5_000 },
   })
+})
+
+// Mutants: the planned time instead of the announced one; no dates where a tenant is suspended.
+test('a suspended tenant is told since when, and when reads end and data is deleted: as announced, never before', async () => {
+  const tenantId = await provider.tenant()
+  const daysBetween = (from?: string | null, to?: string | null) =>
+    (Date.parse(String(to)) - Date.parse(String(from))) / 86_400_000
+  const read = async () => (await provider.statusOf(tenantId)).billing
+  const at = (days: number) => ({ metadata: { occurred_at: new Date(Date.now() - days * 86_400_000).toISOString() } })
+  await provider.bill(tenantId, { plan: 'pro', status: 'active', ...at(80) })
+  const { suspended_since, reads_end_at, deletion_at } = await read()
+  assert.deepEqual([suspended_since, reads_end_at, deletion_at], [null, null, null])
+
+  await provider.bill(tenantId, { plan: 'pro', status: 'unpaid', ...at(10) })
+  const planned = await read()
+  assert.equal(Math.round(daysBetween(planned.suspended_since, new Date().toISOString())), 10)
+  assert.equal(daysBetween(planned.suspended_since, planned.reads_end_at), 30)
+  assert.equal(daysBetween(planned.suspended_since, planned.deletion_at), 60)
+
+  // It comes late: both steps would be over, and each is announced seven days before.
+  const late = await provider.tenant()
+  await provider.bill(late, { plan: 'pro', status: 'active', ...at(80) })
+  await provider.bill(late, { plan: 'pro', status: 'unpaid', ...at(70) })
+  const told = (await provider.statusOf(late)).billing
+  assert.equal(Math.round(daysBetween(new Date().toISOString(), told.reads_end_at)), 7)
+  assert.equal(Math.round(daysBetween(new Date().toISOString(), told.deletion_at)), 7)
 })
 
 test('where no webhook is configured every limit is that of enterprise, and the plan is shown as it is', async () => {

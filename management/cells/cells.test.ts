@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { SCOPES } from '../access/roles.ts'
+import { SCOPES } from '@loci/contract/roles.ts'
 import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 interface Cell {

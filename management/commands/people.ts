@@ -3,9 +3,9 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { STAFF_SCOPE } from '@loci/contract/api-keys.ts'
+import { SCOPES } from '@loci/contract/roles.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { SCOPES } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import { issueApiKey } from '../api-keys/api-keys.ts'
 import { listApiKeys } from '../api-keys/store.ts'

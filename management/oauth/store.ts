@@ -1,6 +1,6 @@
+import type { Role } from '@loci/contract/roles.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { RatedCaller } from '../access/rates.ts'
-import type { Role } from '../access/roles.ts'
 
 export interface OauthClient {
   id: string

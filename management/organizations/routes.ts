@@ -19,6 +19,7 @@ import {
   organizationMake,
   organizationParams,
 } from '@loci/contract/organizations.ts'
+import type { Role } from '@loci/contract/roles.ts'
 import { deleted } from '@loci/contract/wire.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { type Caller, type CallerAccess, requireScope } from '../access/caller.ts'
@@ -29,7 +30,6 @@ import {
   requireWholeOrganization,
 } from '../access/organization.ts'
 import { readForCaller, requireStillKey } from '../access/own.ts'
-import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import { accept, invite, withdraw } from './invitations.ts'
 import {

@@ -1,7 +1,7 @@
 import { looksLikeId } from '@loci/contract/ids.ts'
+import type { Role } from '@loci/contract/roles.ts'
 import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import type { Role } from '../access/roles.ts'
 import { LOCKS } from '../acts/locks/store.ts'
 import type { PlanName } from '../plans.ts'
 

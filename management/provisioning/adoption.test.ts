@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '@loci/contract/ids.ts'
-import { SCOPES } from '../access/roles.ts'
+import { SCOPES } from '@loci/contract/roles.ts'
 import { type TestManagement, testManagement } from '../testing/management.ts'
 
 const quarantined = (management: TestManagement) =>

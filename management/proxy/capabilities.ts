@@ -4,11 +4,11 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { CONSOLE_HOLDER } from '@loci/contract/proxy.ts'
+import { operationsOf } from '@loci/contract/roles.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../access/caller.ts'
 import { readForCaller } from '../access/own.ts'
-import { operationsOf } from '../access/roles.ts'
 import { noSession } from '../access/session.ts'
 import { useOrganization } from '../access/store.ts'
 import { requirePlaced, requireVisible } from '../services/services.ts'

@@ -1,5 +1,5 @@
+import type { Role } from '@loci/contract/roles.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import type { Role } from '../access/roles.ts'
 
 export interface HeldCapability {
   sessionId: string

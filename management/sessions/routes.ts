@@ -11,6 +11,7 @@ import {
   route,
 } from '@loci/chassis/route.ts'
 import { cookieNames } from '@loci/contract/headers.ts'
+import { operationsOf, SCOPES_OF } from '@loci/contract/roles.ts'
 import {
   exchangeRequest,
   exchangeResponse,
@@ -22,7 +23,7 @@ import {
   sessionWhole,
 } from '@loci/contract/sessions.ts'
 import type { Attempts } from '../access/attempts.ts'
-import { isStaffAddress, operationsOf, SCOPES_OF } from '../access/roles.ts'
+import { isStaffAddress } from '../access/roles.ts'
 import {
   digestOf,
   noSession,

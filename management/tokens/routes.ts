@@ -3,6 +3,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { page } from '@loci/chassis/page.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { isId } from '@loci/contract/ids.ts'
+import { operationsOf } from '@loci/contract/roles.ts'
 import {
   childRequest,
   childResponse,
@@ -18,7 +19,6 @@ import { deleted } from '@loci/contract/wire.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { type Caller, type CallerAccess, requireScope } from '../access/caller.ts'
 import { readForCaller, requireOwnService, requireOwnTenant, requireStillKey } from '../access/own.ts'
-import { operationsOf } from '../access/roles.ts'
 import { appendEvent } from '../acts/events/store.ts'
 import { requirePlaced } from '../services/services.ts'
 import { findService, lockServiceAndCell, type Service } from '../services/store.ts'

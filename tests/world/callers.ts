@@ -1,7 +1,7 @@
 // Callers of management, many at once: what `management organizations add` and `api-keys mint` do, without a process
 // for each.
 
-import { SCOPES } from '@loci/management/access/roles.ts'
+import { SCOPES } from '@loci/contract/roles.ts'
 import { issueApiKey } from '@loci/management/api-keys/api-keys.ts'
 import { makeOrganization } from '@loci/management/organizations/organizations.ts'
 import { openPool } from '@loci/postgres/pool.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { SCOPES } from '../../access/roles.ts'
+import { SCOPES } from '@loci/contract/roles.ts'
 import { type TestManagement, testManagement } from '../../testing/management.ts'
 
 const DAY_MS = 86_400_000
