@@ -2282,6 +2282,9 @@ export type TenantStatus = {
     current_period_start: string | null
     current_period_end: string | null
     grace_ends_at: string | null
+    suspended_since: string | null
+    reads_end_at: string | null
+    deletion_at: string | null
     last_event_at: string | null
   }
   limits: {

@@ -132,6 +132,18 @@ export const tenantStatus = z
       current_period_start: timestamp.nullable(),
       current_period_end: timestamp.nullable(),
       grace_ends_at: timestamp.nullable(),
+      suspended_since: timestamp
+        .nullable()
+        .meta({ description: 'Since when writes are refused for payment; null: they are not.' }),
+      reads_end_at: timestamp
+        .nullable()
+        .meta({
+          description:
+            'When reads are refused too, unless it is paid. Seven days after it was announced at the earliest.',
+        }),
+      deletion_at: timestamp
+        .nullable()
+        .meta({ description: 'When the services are deleted, unless it is paid. Announced as `reads_end_at` is.' }),
       last_event_at: timestamp.nullable(),
     }),
     limits: z.object({

@@ -22,8 +22,9 @@ import { findOwner, useOrganization } from '../access/store.ts'
 import { appendEvent, type EventEntry } from '../acts/events/store.ts'
 import { putServicesDue } from '../provisioning/due/store.ts'
 import { effectOf, foldTenant, type SubscriptionRecord, subscriptionFor } from './fold.ts'
-import { announce } from './notices.ts'
+import { announce, takenAt } from './notices.ts'
 import { readMarks } from './ordering.ts'
+import type { Suspension } from './status.ts'
 import {
   type BilledTenant,
   type Effect,
@@ -167,6 +168,18 @@ export async function settleByClock(sql: Sql, tenant: BilledTenant, now: Date): 
   const data = { tenant_id: id, plan: settled.plan, status: settled.status, effect: 'clock' }
   await appendEvents(sql, [...notices, { ...changed, data }])
   return true
+}
+
+/** Of a tenant that is suspended for payment: since when, and when what comes next is done. Its organization is in use. */
+export async function readSuspension(sql: Sql, tenant: BilledTenant, now: Date): Promise<Suspension | undefined> {
+  if (tenant.status !== 'suspended') return undefined
+  const state = tenantStateAt(foldTenant(await listEvents(sql, tenant.organizationId, tenant.id)), now)
+  if (!state.suspendedSince) return undefined
+  return {
+    since: state.suspendedSince,
+    readsEndAt: takenAt(state, tenant.notices, 'tenant.access_ends'),
+    deletionAt: takenAt(state, tenant.notices, 'tenant.deletion_due'),
+  }
 }
 
 /** After staff reset an ordering. The tenant is locked and its organization in use; the audit is the caller's. */

@@ -40,6 +40,18 @@ export function announce(state: TenantState, sent: readonly string[], now: Date)
   }
 }
 
+/** When a step is taken: as it was announced, else as planned. Undefined: nothing leads there. */
+export function takenAt(
+  state: Pick<TenantState, 'notices'>,
+  sent: readonly string[],
+  type: NoticeType,
+): Date | undefined {
+  const planned = state.notices.find((notice) => notice.type === type)?.takesEffectAt
+  if (!planned) return undefined
+  const told = timesOf(sent, type).find((time) => time >= planned.getTime())
+  return told === undefined ? planned : new Date(told)
+}
+
 function announcedAccess(access: TenantAccess, isDue: (type: NoticeType) => boolean): TenantAccess {
   if (access === 'delete' && isDue('tenant.deletion_due')) return 'delete'
   if (access === 'full' || access === 'read_only') return access

@@ -27,7 +27,7 @@ import type { Caller, CallerAccess } from '../access/caller.ts'
 import { notYourTenant, readForCaller, requireOwnTenant } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
 import { unauthentic } from '../access/webhook.ts'
-import { appendEvents, findTenantOwner, receiveEvent, settleAfterReset } from './billing.ts'
+import { appendEvents, findTenantOwner, readSuspension, receiveEvent, settleAfterReset } from './billing.ts'
 import { eventJson, statusJson } from './status.ts'
 import {
   type BilledTenant,
@@ -138,7 +138,9 @@ function tenantBillingRoutes({ caller: access, pool, isBilled }: BillingOptions)
         readForCaller(pool, caller, async (sql) => {
           await requireOwnTenant(sql, caller, id)
           const tenant = await findTenant(sql, caller.organizationId, id)
-          return statusJson(tenant as BilledTenant, await countServices(sql, caller.organizationId, id), isBilled)
+          const suspension = await readSuspension(sql, tenant as BilledTenant, await readNow(sql))
+          const services = await countServices(sql, caller.organizationId, id)
+          return statusJson(tenant as BilledTenant, services, isBilled, suspension)
         }),
     ),
 

@@ -4,11 +4,22 @@ import { PLANS, type PlanName } from '../plans.ts'
 import { readMarks, readPeriod } from './ordering.ts'
 import type { BilledTenant, WholeEvent } from './store.ts'
 
+export interface Suspension {
+  since: Date
+  readsEndAt: Date | undefined
+  deletionAt: Date | undefined
+}
+
 /** Failed and deleting ones have released what they used. */
 const RELEASED = new Set(['failed', 'deleting', 'deleted'])
 
 /** `services`: count by status. `isBilled`: whether a webhook is configured; without one no plan is enforced. */
-export function statusJson(tenant: BilledTenant, services: ReadonlyMap<string, number>, isBilled: boolean) {
+export function statusJson(
+  tenant: BilledTenant,
+  services: ReadonlyMap<string, number>,
+  isBilled: boolean,
+  suspension: Suspension | undefined,
+) {
   const covered: PlanName = isBilled ? tenant.plan : 'enterprise'
   const limits = PLANS[covered]
   const written = limits.bytes_written_per_day
@@ -28,6 +39,9 @@ export function statusJson(tenant: BilledTenant, services: ReadonlyMap<string, n
       current_period_start: tenant.currentPeriodStart,
       current_period_end: tenant.currentPeriodEnd,
       grace_ends_at: tenant.graceEndsAt?.toISOString() ?? null,
+      suspended_since: suspension?.since.toISOString() ?? null,
+      reads_end_at: suspension?.readsEndAt?.toISOString() ?? null,
+      deletion_at: suspension?.deletionAt?.toISOString() ?? null,
       last_event_at: tenant.lastEventAt?.toISOString() ?? null,
     },
     limits: {
