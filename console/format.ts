@@ -15,6 +15,13 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`
 }
 
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+
+/** `5.6M`, `300K`: of an axis, or of a sum that nobody reads to its end. */
+export function compact(value: number | null | undefined): string {
+  return isKnown(value) ? trueMinus(COMPACT.format(value)) : NOTHING
+}
+
 /** An activation, a relevance, a score: two decimals; `full` has the six of the table that explains it. */
 export function score(value: number | null | undefined, { full = false, signed = false } = {}): string {
   if (!isKnown(value)) return NOTHING
@@ -94,6 +101,12 @@ export function ago(at: Date | string | null | undefined, now: number, zone: Zon
 export function day(at: Date | string | null | undefined, zone: Zone = 'local'): string {
   const date = dateOf(at)
   return date ? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', ...zoneOf(zone) }).format(date) : NOTHING
+}
+
+/** `18 Nov`, of an axis of days; `Nov 2026`, of months. */
+export function date(at: Date, zone: Zone, { months = false } = {}): string {
+  const parts = months ? ({ month: 'short', year: 'numeric' } as const) : ({ day: 'numeric', month: 'short' } as const)
+  return new Intl.DateTimeFormat('en-GB', { ...parts, ...zoneOf(zone) }).format(at)
 }
 
 /** `11:46:36`, of axes, tails and cycles; without seconds where a minute is the step. */

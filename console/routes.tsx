@@ -14,17 +14,23 @@ import { ServiceRoute } from './frame/service.tsx'
 import { lazyPage } from './pages.ts'
 import {
   adviceSearch,
+  auditSearch,
+  cellsSearch,
   createSearch,
   cycleSearch,
   cyclesSearch,
   eventsSearch,
   goSearch,
   integritySearch,
+  membersSearch,
   memorySearch,
   mindSearch,
   organizationSearch,
+  quarantineSearch,
   serviceSearch,
   servicesSearch,
+  tokensSearch,
+  usageSearch,
   workingMemorySearch,
 } from './search.ts'
 
@@ -122,12 +128,42 @@ const integrity = createRoute({
 })
 const settings = createRoute({ getParentRoute: () => service, path: '/settings', ...page('settings') })
 
-const tokens = createRoute({ getParentRoute: () => root, path: '/o/tokens', ...page('tokens') })
-const usage = createRoute({ getParentRoute: () => root, path: '/o/usage', ...page('usage') })
-const members = createRoute({ getParentRoute: () => root, path: '/o/members', ...page('members') })
-const cells = createRoute({ getParentRoute: () => root, path: '/staff/cells', ...page('cells') })
-const quarantine = createRoute({ getParentRoute: () => root, path: '/staff/quarantine', ...page('quarantine') })
-const audit = createRoute({ getParentRoute: () => root, path: '/staff/audit', ...page('audit') })
+const tokens = createRoute({
+  getParentRoute: () => root,
+  path: '/o/tokens',
+  validateSearch: tokensSearch,
+  ...page('tokens'),
+})
+const usage = createRoute({
+  getParentRoute: () => root,
+  path: '/o/usage',
+  validateSearch: usageSearch,
+  ...page('usage'),
+})
+const members = createRoute({
+  getParentRoute: () => root,
+  path: '/o/members',
+  validateSearch: membersSearch,
+  ...page('members'),
+})
+const cells = createRoute({
+  getParentRoute: () => root,
+  path: '/staff/cells',
+  validateSearch: cellsSearch,
+  ...page('cells'),
+})
+const quarantine = createRoute({
+  getParentRoute: () => root,
+  path: '/staff/quarantine',
+  validateSearch: quarantineSearch,
+  ...page('quarantine'),
+})
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/staff/audit',
+  validateSearch: auditSearch,
+  ...page('audit'),
+})
 /** Any id that somebody pasted. */
 const go = createRoute({ getParentRoute: () => root, path: '/go/$id', validateSearch: goSearch, ...page('go') })
 

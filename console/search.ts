@@ -85,6 +85,36 @@ export interface GoSearch {
   from?: string | undefined
 }
 
+export interface TokensSearch {
+  /** Left out for capabilities. */
+  tab?: 'keys' | 'partners' | undefined
+  /** Left out for the default one. */
+  tenant?: string | undefined
+  /** What is being made, narrowed, revoked or replaced, and which one. */
+  act?: 'make' | 'narrow' | 'revoke' | 'rotate' | undefined
+  id?: string | undefined
+  /** Those that ended too. */
+  ended?: 'yes' | undefined
+}
+export interface UsageSearch {
+  tenant?: string | undefined
+  /** Left out for 30 days. */
+  range?: '24h' | '12m' | undefined
+}
+export interface MembersSearch {
+  act?: 'invite' | 'remove' | undefined
+  id?: string | undefined
+}
+export interface CellsSearch {
+  cell?: string | undefined
+  /** The sub-service that is being switched. */
+  switch?: string | undefined
+}
+export interface AuditSearch {
+  /** An organization; left out for the platform. */
+  of?: string | undefined
+}
+
 const RANGES = ['15m', '1h', '6h', '24h'] as const
 
 export const organizationSearch = (search: Search): OrganizationSearch => texts(search, 'org')
@@ -121,6 +151,24 @@ export const eventsSearch = (search: Search): EventsSearch => ({
 export const goSearch = (search: Search): GoSearch => texts(search, 'from')
 export const integritySearch = (search: Search): IntegritySearch =>
   oneOf(search, 'check', ['full', 'incremental'] as const)
+export const tokensSearch = (search: Search): TokensSearch => ({
+  ...texts(search, 'tenant', 'id'),
+  ...oneOf(search, 'tab', ['keys', 'partners'] as const),
+  ...oneOf(search, 'act', ['make', 'narrow', 'revoke', 'rotate'] as const),
+  ...oneOf(search, 'ended', ['yes'] as const),
+})
+export const usageSearch = (search: Search): UsageSearch => ({
+  ...texts(search, 'tenant'),
+  ...oneOf(search, 'range', ['24h', '12m'] as const),
+})
+export const membersSearch = (search: Search): MembersSearch => ({
+  ...oneOf(search, 'act', ['invite', 'remove'] as const),
+  ...texts(search, 'id'),
+})
+export const cellsSearch = (search: Search): CellsSearch => texts(search, 'cell', 'switch')
+export const quarantineSearch = (search: Search): { view?: 'parked' | undefined } =>
+  oneOf(search, 'view', ['parked'] as const)
+export const auditSearch = (search: Search): AuditSearch => texts(search, 'of')
 
 function texts<Name extends string>(search: Search, ...names: Name[]): { [Key in Name]?: string | undefined } {
   const found: { [Key in Name]?: string | undefined } = {}

@@ -21,6 +21,7 @@ export interface Narrowing {
 }
 
 interface Claims {
+  jti: string
   ops: string[]
   ks: string[]
   exp: number

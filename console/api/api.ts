@@ -14,10 +14,21 @@ export interface Organization {
   name: string
   /** owner, admin, member or viewer. */
   role: string
+  /** What the role may do at management, and with the data of services. */
+  scopes: readonly string[]
+  ops: readonly string[]
+}
+
+/** Who is signed in. */
+export interface Me {
+  userId: string
+  /** Of the platform. */
+  isStaff: boolean
 }
 
 export interface Api {
   organization: Organization
+  me: Me
   management: Client<ManagementOperations>
   daemon(serviceId: string, database?: string): Client<DaemonOperations>
 }
@@ -25,7 +36,7 @@ export interface Api {
 /** One attempt: the cache asks again where that can help, and what changes something is asked again by the person. */
 const PATIENCE = { attemptsMax: 1, attemptMs: 15_000, deadlineMs: 30_000 }
 
-export function createApi(organization: Organization): Api {
+export function createApi(organization: Organization, me: Me): Api {
   const renew = async () => {
     const isBack = await refreshed()
     sessionEnded(!isBack)
@@ -42,6 +53,7 @@ export function createApi(organization: Organization): Api {
   const management = connectManagement({ ...common, url: location.origin, headers: () => named })
   return {
     organization,
+    me,
     management,
     daemon(serviceId, database) {
       const url = `${location.origin}/api/v1/services/${serviceId}/proxy`

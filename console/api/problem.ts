@@ -11,10 +11,23 @@ import { LociError } from '@loci/sdk/error.ts'
  * unknown: the answer was lost, and with it whether it was done.
  * missing: there is no such thing, or it is somebody else's.
  * damaged: what was stored does not fit its digest any more; asking again brings nothing else.
+ * sign in again: it needs a sign-in of the last minutes, and this one is older.
+ * withheld: it was done before, and what it made was shown then.
  * signed out: the session is over.
  * bug: of this page.
  */
-export type Kind = 'refused' | 'right' | 'rate' | 'away' | 'unknown' | 'missing' | 'damaged' | 'signed out' | 'bug'
+export type Kind =
+  | 'refused'
+  | 'right'
+  | 'rate'
+  | 'away'
+  | 'unknown'
+  | 'missing'
+  | 'damaged'
+  | 'sign in again'
+  | 'withheld'
+  | 'signed out'
+  | 'bug'
 
 export interface Problem {
   kind: Kind
@@ -57,11 +70,14 @@ export function problemOf(error: unknown, { isWrite = false } = {}): Problem {
   }
 }
 
-function kindOf({ code, status }: LociError, isWrite: boolean): Kind {
+function kindOf({ code, status, details }: LociError, isWrite: boolean): Kind {
   if (code === 'OUTCOME_UNKNOWN') return 'unknown'
   if (code === 'DATA_DAMAGED') return 'damaged'
   if (NO_ANSWER.has(code)) return isWrite ? 'unknown' : 'away'
   if (status === 401) return 'signed out'
+  if (code === 'IDEMPOTENCY_REPLAY_WITHHELD') return 'withheld'
+  if (code === 'FORBIDDEN' && (details as { reason?: unknown } | undefined)?.reason === 'sign_in_too_old')
+    return 'sign in again'
   if (RIGHT.has(code)) return 'right'
   if (code === 'RATE_LIMITED' || (status === 429 && RATE.has(code))) return 'rate'
   if (status === 404) return 'missing'
@@ -73,6 +89,9 @@ function kindOf({ code, status }: LociError, isWrite: boolean): Kind {
 function outcomeOf(kind: Kind, isWrite: boolean): string {
   if (kind === 'unknown')
     return 'The answer was lost, so it may or may not have been done. Asking again with the same key can’t do it twice.'
+  if (kind === 'signed out')
+    return `${isWrite ? 'Nothing was done. ' : ''}What stands here stays; sign in, in another tab if you typed something, and go on.`
+  if (kind === 'withheld') return 'It was done before, by the request whose answer was lost.'
   return isWrite ? 'Nothing was done.' : ''
 }
 

@@ -11,7 +11,7 @@ import {
   useSearch,
 } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
-import { ApiContext, createApi, type Organization } from '../api/api.ts'
+import { ApiContext, createApi, type Me, type Organization } from '../api/api.ts'
 import { signIn, useSessionOver } from '../api/session.ts'
 import { useKeys } from '../keys/keys.ts'
 import { Icon } from '../parts/icon.tsx'
@@ -26,14 +26,15 @@ const Palette = lazy(() => import('../keys/palette.tsx').then(({ Palette: one })
 const KeyList = lazy(() => import('../keys/key-list.tsx').then(({ KeyList: one }) => ({ default: one })))
 
 export function Frame() {
-  const { organizations } = useRouteContext({ from: '__root__' }).session
+  const { organizations, user, staff } = useRouteContext({ from: '__root__' }).session
   const { org } = useSearch({ from: '__root__' })
   const organization = organizations.find(({ id }) => id === org) ?? organizations[0]
-  return organization ? <Framed key={organization.id} organization={organization} /> : <NoOrganization />
+  const me = useMemo(() => ({ userId: user.id, isStaff: staff }), [user.id, staff])
+  return organization ? <Framed key={organization.id} organization={organization} me={me} /> : <NoOrganization />
 }
 
-function Framed({ organization }: { organization: Organization }) {
-  const api = useMemo(() => createApi(organization), [organization])
+function Framed({ organization, me }: { organization: Organization; me: Me }) {
+  const api = useMemo(() => createApi(organization, me), [organization, me])
   const [shown, show] = useState<'palette' | 'keys'>()
   const main = useRef<HTMLElement>(null)
   useLandmark(main)

@@ -1,6 +1,6 @@
 // The pages at the left; below 900 px the first four as tabs, and the rest behind More. Only pages that are there.
 
-import { Link, type LinkProps, useParams } from '@tanstack/react-router'
+import { Link, type LinkProps, useParams, useRouterState } from '@tanstack/react-router'
 import { useApi } from '../api/api.ts'
 import { hasPage } from '../pages.ts'
 import { Icon, type IconName } from '../parts/icon.tsx'
@@ -14,6 +14,8 @@ export interface NavItem {
   to: LinkProps['to']
   /** `g` and this letter. */
   key?: string
+  /** Begins the addresses of all its pages, where it is more than one. */
+  below?: string
   /** On the tabs of a narrow screen. */
   short?: string
 }
@@ -44,18 +46,22 @@ export const OF_ORGANIZATION: NavItem[] = [
   { page: 'usage', label: 'Usage and billing', icon: 'usage', to: '/o/usage' },
   { page: 'members', label: 'Members', icon: 'members', to: '/o/members' },
 ]
-export const OF_STAFF: NavItem[] = [{ page: 'cells', label: 'Operators', icon: 'operators', to: '/staff/cells' }]
+/** Only who is staff sees it; anybody else who knows the address is told which right it needs. */
+export const OF_STAFF: NavItem[] = [
+  { page: 'cells', label: 'Operators', icon: 'operators', to: '/staff/cells', below: '/staff/' },
+]
 
 export const there = (items: NavItem[]): NavItem[] => items.filter(({ page }) => hasPage(page))
 
 export function Nav() {
-  const { organization } = useApi()
+  const { organization, me } = useApi()
   const { slug } = useParams({ strict: false })
   return (
     <nav className="nav" aria-label="Pages">
       <Items of={GENERAL} />
       {slug !== undefined && <Items title="This service" of={OF_SERVICE} />}
       <Items title={organization.name} of={OF_ORGANIZATION} />
+      {me.isStaff && <Items title="Platform staff" of={OF_STAFF} />}
       <div className="foot">
         loci {globalThis.LOCI_VERSION} · <a href="/docs">API docs</a>
       </div>
@@ -76,7 +82,10 @@ function Items({ title, of }: { title?: string; of: NavItem[] }) {
   )
 }
 
-function Item({ item: { to, label, icon, short }, isTab = false }: { item: NavItem; isTab?: boolean }) {
+function Item({ item: { to, label, icon, short, below }, isTab = false }: { item: NavItem; isTab?: boolean }) {
+  const isBelow = useRouterState({
+    select: ({ location }) => below !== undefined && location.pathname.startsWith(below),
+  })
   // The params are those of the page that is shown: a service's items show on its pages alone.
   return (
     <Link
@@ -84,6 +93,7 @@ function Item({ item: { to, label, icon, short }, isTab = false }: { item: NavIt
       params={(params) => params}
       activeOptions={{ exact: to === '/s/$slug', includeSearch: false }}
       activeProps={{ 'aria-current': 'page' }}
+      {...(isBelow ? { 'aria-current': 'page' as const } : {})}
     >
       <Icon name={icon} />
       {isTab ? short : label}
@@ -94,9 +104,14 @@ function Item({ item: { to, label, icon, short }, isTab = false }: { item: NavIt
 /** At most five: four pages and More. */
 export function Tabs() {
   const { slug } = useParams({ strict: false })
+  const { me } = useApi()
   const own = there(slug === undefined ? [...GENERAL, ...OF_ORGANIZATION] : OF_SERVICE)
   const shown = own.slice(0, 4)
-  const rest = [...own.slice(4), ...(slug === undefined ? [] : there([...GENERAL, ...OF_ORGANIZATION]))]
+  const rest = [
+    ...own.slice(4),
+    ...(slug === undefined ? [] : there([...GENERAL, ...OF_ORGANIZATION])),
+    ...(me.isStaff ? there(OF_STAFF) : []),
+  ]
   return (
     <nav className="tabs" aria-label="Pages">
       {shown.map((item) => (

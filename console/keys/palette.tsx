@@ -5,7 +5,7 @@ import { useNavigate, useParams } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { useApi } from '../api/api.ts'
 import { servicesQuery } from '../api/services.ts'
-import { GENERAL, OF_ORGANIZATION, OF_SERVICE, there } from '../frame/nav.tsx'
+import { GENERAL, OF_ORGANIZATION, OF_SERVICE, OF_STAFF, there } from '../frame/nav.tsx'
 import { hasPage } from '../pages.ts'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { fits, isId } from './find.ts'
@@ -96,7 +96,9 @@ export function Palette({ onClose }: { onClose(): void }) {
 function useFound(text: string): Found[] {
   const navigate = useNavigate()
   const { slug } = useParams({ strict: false })
-  const { data: services = [] } = useQuery(servicesQuery(useApi()))
+  const api = useApi()
+  const { isStaff } = api.me
+  const { data: services = [] } = useQuery(servicesQuery(api))
   return useMemo(() => {
     const all: Found[] = []
     if (isId(text))
@@ -107,7 +109,8 @@ function useFound(text: string): Found[] {
         note: 'go there',
         run: () => void navigate({ to: '/go/$id', params: { id: text.trim() }, search: { from: slug } }),
       })
-    for (const { label, icon, to } of there([...(slug ? OF_SERVICE : []), ...GENERAL, ...OF_ORGANIZATION]))
+    const pages = [...(slug ? OF_SERVICE : []), ...GENERAL, ...OF_ORGANIZATION, ...(isStaff ? OF_STAFF : [])]
+    for (const { label, icon, to } of there(pages))
       all.push({
         group: 'Page',
         icon,
@@ -132,5 +135,5 @@ function useFound(text: string): Found[] {
     return all
       .filter(({ group, label, note }) => group === 'Id' || fits(`${label} ${note ?? ''}`, text))
       .slice(0, SHOWN_MAX)
-  }, [text, slug, services, navigate])
+  }, [text, slug, services, isStaff, navigate])
 }

@@ -2,13 +2,14 @@
 // no right, too many requests, an outcome that nobody knows.
 
 import type { UseQueryResult } from '@tanstack/react-query'
-import { type CSSProperties, type ReactNode, useContext, useState } from 'react'
-import { ApiContext } from '../api/api.ts'
+import { type CSSProperties, type ReactNode, useState } from 'react'
 import { type Problem, problemOf, reportOf } from '../api/problem.ts'
 import { clock, shortId, span } from '../format.ts'
 import { usePreferences } from '../preferences.ts'
 import { CommandLine, Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
+import { NoRight } from './right.tsx'
+import { SignInAgain } from './sign-in-again.tsx'
 import { useNow } from './time.tsx'
 
 interface LoadedProps<Data> {
@@ -101,7 +102,8 @@ interface TroubleProps {
 /** An error in its place: what it is, what was done, whom to ask with what, and what to do now. */
 export function Trouble({ error, isWrite = false, onRetry }: TroubleProps) {
   const problem = problemOf(error, { isWrite })
-  if (problem.kind === 'right') return <NoRight problem={problem} />
+  if (problem.kind === 'right') return <NoRight reference={<Reference problem={problem} />}>{problem.message}</NoRight>
+  if (problem.kind === 'sign in again') return <SignInAgain problem={problem} onRetry={onRetry} />
   if (problem.kind === 'rate') return <TooMany problem={problem} onRetry={isWrite ? onRetry : undefined} />
   const isUnknown = problem.kind === 'unknown'
   return (
@@ -109,7 +111,7 @@ export function Trouble({ error, isWrite = false, onRetry }: TroubleProps) {
       <div className={`note ${isUnknown ? 'warn' : 'bad'}`} role="alert">
         <Icon name={isUnknown ? 'warning' : 'cross'} />
         <div>
-          <b>{isUnknown ? 'It may or may not have been done.' : problem.message}</b>
+          <b>{titleOf(problem)}</b>
           {problem.outcome && <p className="sm mut2">{problem.outcome}</p>}
           <Fields details={problem.details} />
         </div>
@@ -123,6 +125,11 @@ export function Trouble({ error, isWrite = false, onRetry }: TroubleProps) {
       )}
     </div>
   )
+}
+
+function titleOf({ kind, message }: Problem): string {
+  if (kind === 'unknown') return 'It may or may not have been done.'
+  return kind === 'signed out' ? 'You are not signed in any more.' : message
 }
 
 function Reference({ problem }: { problem: Problem }) {
@@ -160,23 +167,6 @@ function Fields({ details }: { details: unknown }) {
 function isField(one: unknown): one is { field: string; problem: string } {
   const { field, problem } = (one ?? {}) as { field?: unknown; problem?: unknown }
   return typeof field === 'string' && typeof problem === 'string'
-}
-
-function NoRight({ problem }: { problem: Problem }) {
-  const organization = useContext(ApiContext)?.organization
-  return (
-    <div className="b empty" role="alert">
-      <Icon name="lock" />
-      <strong>You may not do this</strong>
-      <p>
-        {organization &&
-          `You are ${organization.role === 'owner' || organization.role === 'admin' ? 'an' : 'a'} ${organization.role} of ${organization.name}. `}
-        {problem.message}
-      </p>
-      <p className="sm mut">Owners and admins change what a member may do.</p>
-      <Reference problem={problem} />
-    </div>
-  )
 }
 
 /** Counts down. Reads go on by themselves when it is over; a write waits for the person. */
