@@ -130,6 +130,8 @@ export function rfc3339(at: Date | string | null | undefined): string {
 /** The ends of an id, where there is no room for all of it: `op_m8k2…7qxd`. */
 export function shortId(id: string): string {
   const at = id.indexOf('_') + 1
+  // The name of a command, of the webhook: no id.
+  if (at === 0) return id
   return id.length - at > 12 ? `${id.slice(0, at + 4)}…${id.slice(-4)}` : id
 }
 

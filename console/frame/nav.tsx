@@ -43,7 +43,7 @@ export const OF_SERVICE: NavItem[] = [
 ]
 export const OF_ORGANIZATION: NavItem[] = [
   { page: 'tokens', label: 'Tokens', icon: 'tokens', to: '/o/tokens', key: 't' },
-  { page: 'usage', label: 'Usage and billing', icon: 'usage', to: '/o/usage' },
+  { page: 'usage', label: 'Usage and billing', icon: 'usage', to: '/o/usage', short: 'Usage' },
   { page: 'members', label: 'Members', icon: 'members', to: '/o/members' },
 ]
 /** Only who is staff sees it; anybody else who knows the address is told which right it needs. */

@@ -26,7 +26,7 @@ export function Panel({ title, onClose, children }: PanelProps) {
   }, [])
   useKeys(useMemo(() => ({ Escape: () => close.current?.() }), []))
   return (
-    <section className="card panel" aria-labelledby={id}>
+    <section className="card asked" aria-labelledby={id}>
       <header>
         <h2 id={id} ref={heading} tabIndex={-1}>
           {title}

@@ -135,12 +135,10 @@ export const tenantStatus = z
       suspended_since: timestamp
         .nullable()
         .meta({ description: 'Since when writes are refused for payment; null: they are not.' }),
-      reads_end_at: timestamp
-        .nullable()
-        .meta({
-          description:
-            'When reads are refused too, unless it is paid. Seven days after it was announced at the earliest.',
-        }),
+      reads_end_at: timestamp.nullable().meta({
+        description:
+          'When reads are refused too, unless it is paid. Seven days after it was announced at the earliest.',
+      }),
       deletion_at: timestamp
         .nullable()
         .meta({ description: 'When the services are deleted, unless it is paid. Announced as `reads_end_at` is.' }),

@@ -170,7 +170,7 @@ export async function settleByClock(sql: Sql, tenant: BilledTenant, now: Date): 
   return true
 }
 
-/** Of a tenant that is suspended for payment: since when, and when what comes next is done. Its organization is in use. */
+/** Of a tenant suspended for payment: since when, and when what comes next is done. Its organization is in use. */
 export async function readSuspension(sql: Sql, tenant: BilledTenant, now: Date): Promise<Suspension | undefined> {
   if (tenant.status !== 'suspended') return undefined
   const state = tenantStateAt(foldTenant(await listEvents(sql, tenant.organizationId, tenant.id)), now)

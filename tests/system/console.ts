@@ -4,12 +4,15 @@
 
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { everyState } from '../robustness/console/all-states.ts'
 import { cyclesAgainstApi, heldAgainstApi, hostileText, recallAgainstApi } from '../robustness/console/contents.ts'
 import { createByKeyboard, endedSession, storedToErased } from '../robustness/console/journeys.ts'
 import { inScheme, inspect, type Scheme } from '../robustness/console/look.ts'
 import { consoleMutants } from '../robustness/console/mutants.ts'
+import { organizationAgainstApi } from '../robustness/console/organization-contents.ts'
 import { PAGES } from '../robustness/console/pages.ts'
 import { killDaemon, openPage, type Scene, setScene, settled, until } from '../robustness/console/scene.ts'
+import { narrowAndRevoke, signInOnTheWay, tokenByKeyboard } from '../robustness/console/token-journeys.ts'
 import { firstLoad } from '../robustness/console/weight.ts'
 import { startChromium, whyNoChromium } from '../robustness/signin/chromium.ts'
 import { type Report, reportOn } from '../world/report.ts'
@@ -46,7 +49,14 @@ await reportOn(async (report) => {
       await createByKeyboard(report, scene)
       await storedToErased(report, scene)
     }
+    if (only?.includes('tokens') ?? true) {
+      await organizationAgainstApi(report, scene)
+      await narrowAndRevoke(report, scene)
+      await tokenByKeyboard(report, scene)
+      await signInOnTheWay(report, scene)
+    }
     if (!isShort) await withoutDaemon(report, scene)
+    if (!isShort) await everyState(report, scene, pages)
     if (!isShort && !only) {
       await endedSession(report, scene)
       await consoleMutants(report, scene)

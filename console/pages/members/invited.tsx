@@ -3,6 +3,7 @@
 import type { InvitationList } from '@loci/sdk/management.ts'
 import { type UseQueryResult, useMutation, useQuery } from '@tanstack/react-query'
 import { useApi } from '../../api/api.ts'
+import { apiKeysQuery } from '../../api/credentials.ts'
 import type { Whole } from '../../api/every-page.ts'
 import { membersQuery, nameOf } from '../../api/members.ts'
 import { shortId } from '../../format.ts'
@@ -44,7 +45,10 @@ function Row({ invitation, onAgain }: { invitation: Invitation; onAgain: Invited
   const { id, email, role, invited_by, created_at, expires_at } = invitation
   const api = useApi()
   const { data: members } = useQuery(membersQuery(api))
+  const { data: keys } = useQuery(apiKeysQuery(api))
   const by = members?.items.find(({ user_id }) => user_id === invited_by)
+  const key = keys?.items.find((one) => one.id === invited_by)
+  const who = by ? nameOf(by) : key ? `the key ${key.name}` : shortId(invited_by)
   const end = useMutation({ mutationFn: () => withdraw(api, id), onSuccess: () => membersChanged(api) })
   return (
     <>
@@ -52,7 +56,7 @@ function Row({ invitation, onAgain }: { invitation: Invitation; onAgain: Invited
         <td className="who-is">{email}</td>
         <td>{role}</td>
         <td className="mut2 hide-s">
-          by {by ? nameOf(by) : shortId(invited_by)}, <Ago at={created_at} /> · link ends <Ago at={expires_at} />
+          by {who}, <Ago at={created_at} /> · link ends <Ago at={expires_at} />
         </td>
         <td className="num nowrap">
           <button type="button" className="why" onClick={() => onAgain({ email, role })}>

@@ -111,6 +111,7 @@ function Filters({ all }: { all: ServiceItem[] }) {
           to="/services"
           search={(search) => ({ ...search, status: undefined })}
           activeProps={{}}
+          activeOptions={{ exact: true, explicitUndefined: true }}
           aria-current={status === undefined || undefined}
         >
           All
@@ -119,6 +120,7 @@ function Filters({ all }: { all: ServiceItem[] }) {
           to="/services"
           search={(search) => ({ ...search, status: 'active' as const })}
           activeProps={{}}
+          activeOptions={{ exact: true, explicitUndefined: true }}
           aria-current={status === 'active' || undefined}
         >
           Active {active}
@@ -127,6 +129,7 @@ function Filters({ all }: { all: ServiceItem[] }) {
           to="/services"
           search={(search) => ({ ...search, status: 'look' as const })}
           activeProps={{}}
+          activeOptions={{ exact: true, explicitUndefined: true }}
           aria-current={status === 'look' || undefined}
         >
           Needs a look {look}

@@ -44,7 +44,7 @@ export function Capabilities({ tenants, tenant, tokens }: CapabilitiesProps) {
   const close = () => void navigate({ search: { tenant: search.tenant, ended } })
   const isOpen = tenant !== undefined && (act === 'make' || (picked !== undefined && act !== undefined))
   return (
-    <div className={`grid${isOpen ? ' with-panel' : ''}`}>
+    <div className={`grid${isOpen ? ' with-asked' : ''}`}>
       <section className="card">
         {tenants.error && <Loaded of={tenants}>{() => null}</Loaded>}
         <Loaded of={tokens} rows={6}>
@@ -132,7 +132,7 @@ function Row({ node, now, isOn }: { node: Node; now: number; isOn: boolean }) {
         <div className="tree" style={{ '--depth': depth } as CSSProperties}>
           {depth > 0 && <i aria-hidden="true" />}
           <div>
-            <b className="b5">{token ? (token.name ?? 'without a name') : childName(child)}</b>
+            <b className="b5">{token ? (token.name ?? 'without a name') : (child?.name ?? 'made by its holder')}</b>
             {token && <Maker token={token} />}
           </div>
         </div>
@@ -179,13 +179,9 @@ function Row({ node, now, isOn }: { node: Node; now: number; isOn: boolean }) {
   )
 }
 
-/** What a holder registers has a name and rights where the server keeps them. */
-function childName(child: Node['child']): string {
-  return (child as { name?: string | null } | undefined)?.name ?? 'made by its holder'
-}
-
+/** Of a child as its holder told it: nobody verifies that, and what was not told is not known. */
 function opsOf({ token, child }: Node): readonly string[] | undefined {
-  return token?.ops ?? (child as { ops?: string[] | null } | undefined)?.ops ?? undefined
+  return token?.ops ?? child?.ops ?? undefined
 }
 
 function Maker({ token: { sub, made_by, service_id } }: { token: Token }) {

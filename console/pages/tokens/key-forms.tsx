@@ -1,5 +1,5 @@
-// A new API key, or a new secret for one. Both outlive the session, so they may need a sign-in once more; what was typed
-// stays meanwhile (parts/sign-in-again.tsx).
+// A new API key, or a new secret for one. Both outlive the session, so they may need a sign-in once more; what was
+// typed stays meanwhile (parts/sign-in-again.tsx).
 
 import type { ApiKeyMake } from '@loci/sdk/management.ts'
 import { useMutation, useQuery } from '@tanstack/react-query'

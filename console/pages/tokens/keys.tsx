@@ -31,7 +31,7 @@ export function Keys({ keys }: { keys: UseQueryResult<Whole<ApiKey>> }) {
   const picked = keys.data?.items.find((key) => key.id === id)
   const isOpen = act === 'make' || (picked !== undefined && act !== undefined)
   return (
-    <div className={`grid${isOpen ? ' with-panel' : ''}`}>
+    <div className={`grid${isOpen ? ' with-asked' : ''}`}>
       <section className="card">
         <Loaded of={keys} rows={5}>
           {({ items, isCut }) =>

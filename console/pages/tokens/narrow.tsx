@@ -78,6 +78,7 @@ function Narrowing({ token, delegation, onClose }: NarrowingProps) {
   const leftMs = parent.exp * 1_000 - now
   const times = TIMES.filter(([seconds]) => seconds * 1_000 <= leftMs)
   const linksLeft = token.max_delegation_depth - links.length
+  const [name, setName] = useState('')
   const [ops, setOps] = useState<readonly string[]>(() => parent.ops.filter((op) => op.endsWith(':read')))
   const [seconds, setSeconds] = useState(() => times.findLast(([one]) => one <= 21_600)?.[0] ?? 0)
   const [mayNarrow, setMayNarrow] = useState(false)
@@ -86,10 +87,12 @@ function Narrowing({ token, delegation, onClose }: NarrowingProps) {
     gcTime: 0,
     mutationFn: async () => {
       // What was signed is registered again where that was refused: the id stays the same.
-      const of = JSON.stringify([ops, seconds, mayNarrow])
+      const of = JSON.stringify([name, ops, seconds, mayNarrow])
       const made = signed?.of === of ? signed : { of, ...(await sign()) }
       setSigned(made)
-      await registerChild(api, { tenantId: token.tenant_id, rootId: token.token_id }, { jti: made.jti, exp: made.exp })
+      const { jti, exp } = made
+      const child = { jti, exp, ops: [...ops], ...(name.trim() === '' ? {} : { name: name.trim() }) }
+      await registerChild(api, { tenantId: token.tenant_id, rootId: token.token_id }, child)
       return made
     },
     onSuccess: () => void credentialsChanged(api),
@@ -120,6 +123,18 @@ function Narrowing({ token, delegation, onClose }: NarrowingProps) {
         make.mutate()
       }}
     >
+      <label className="field">
+        <span className="label">Name</span>
+        <input
+          name="child"
+          className="in"
+          maxLength={100}
+          autoComplete="off"
+          placeholder="planner"
+          value={name}
+          onChange={({ target }) => setName(target.value)}
+        />
+      </label>
       <fieldset className="field">
         <legend>May</legend>
         <Rights

@@ -76,6 +76,7 @@ export function Page() {
               to="/o/tokens"
               search={{ tab: name, tenant: chosen }}
               activeProps={{}}
+              activeOptions={{ exact: true, explicitUndefined: true }}
               aria-current={tab === name || undefined}
             >
               {label} {number === undefined ? '' : count(number)}

@@ -30,7 +30,7 @@ export function Partners({ partners }: { partners: UseQueryResult<Whole<PartnerC
   const picked = partners.data?.items.find((one) => one.id === id)
   const isOpen = act === 'make' || (picked !== undefined && act !== undefined)
   return (
-    <div className={`grid${isOpen ? ' with-panel' : ''}`}>
+    <div className={`grid${isOpen ? ' with-asked' : ''}`}>
       <section className="card">
         <Loaded of={partners} rows={4}>
           {({ items, isCut }) =>

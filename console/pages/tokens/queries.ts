@@ -1,7 +1,7 @@
 // What makes, narrows and ends tokens, API keys and partner credentials. Nothing that is shown once is kept by a query.
 
 import type { Delegation } from '@loci/sdk/attenuate.ts'
-import type { ApiKeyMake, PartnerCredentialRequest, TokenRequest } from '@loci/sdk/management.ts'
+import type { ApiKeyMake, PartnerCredentialRequest, TokenChildRequest, TokenRequest } from '@loci/sdk/management.ts'
 import { type Api, newIdempotencyKey } from '../../api/api.ts'
 import { organizationKey, queries } from '../../api/cache.ts'
 
@@ -20,7 +20,7 @@ export async function revokeToken({ management }: Api, tenantId: string, tokenId
 export async function registerChild(
   { management }: Api,
   { tenantId, rootId }: { tenantId: string; rootId: string },
-  child: { jti: string; exp: number },
+  child: TokenChildRequest,
 ) {
   const call = { path: { id: tenantId, token_id: rootId }, body: child, idempotencyKey: child.jti }
   return (await management.call('POST /api/v1/tenants/{id}/tokens/{token_id}/children', call)).body

@@ -14,7 +14,7 @@ const NAMED_MAX = 8
 export function RevokeToken({ node, onClose }: { node: Node; onClose(): void }) {
   const api = useApi()
   const now = useNow(10_000)
-  const { id, token, root } = node
+  const { id, token, child, root } = node
   const { alive, ended } = endsWithIt(node, now)
   const unlisted = token ? Math.max(0, token.children_total - token.children.length) : 0
   const revoke = useMutation({
@@ -24,7 +24,7 @@ export function RevokeToken({ node, onClose }: { node: Node; onClose(): void }) 
       onClose()
     },
   })
-  const name = token ? (token.name ?? shortId(id)) : shortId(id)
+  const name = token?.name ?? child?.name ?? shortId(id)
   const number = 1 + alive.length
   return (
     <Panel title={`Revoke ${name}?`} onClose={onClose}>
@@ -32,12 +32,10 @@ export function RevokeToken({ node, onClose }: { node: Node; onClose(): void }) 
         {alive.length > 0 ? (
           <>
             <b className="b5 ink">{counted(alive.length, 'more ends', 'more end')} with it: </b>
-            {alive.slice(0, NAMED_MAX).map(({ jti }, at) => (
-              <span key={jti}>
+            {alive.slice(0, NAMED_MAX).map(({ jti, name: called }, at) => (
+              <span key={jti} title={jti}>
                 {at > 0 && ', '}
-                <span className="id" title={jti}>
-                  {shortId(jti)}
-                </span>
+                {called ?? <span className="id">{shortId(jti)}</span>}
               </span>
             ))}
             {alive.length > NAMED_MAX && ` and ${alive.length - NAMED_MAX} more`}

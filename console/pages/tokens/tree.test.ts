@@ -7,7 +7,7 @@ const NOW = Date.parse('2026-11-18T12:00:00Z')
 const LATER = '2026-11-19T12:00:00Z'
 const BEFORE = '2026-11-18T11:00:00Z'
 const child = (jti: string, parent_id: string, expires_at = LATER, revoked_at: string | null = null) => {
-  return { jti, parent_id, expires_at, registered_at: BEFORE, revoked_at }
+  return { jti, parent_id, name: null, ops: null, expires_at, registered_at: BEFORE, revoked_at }
 }
 const TOKEN = {
   token_id: 'cap_root',

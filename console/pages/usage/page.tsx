@@ -59,6 +59,7 @@ export function Page() {
               to="/o/usage"
               search={(search) => ({ ...search, range: name === '30d' ? undefined : name })}
               activeProps={{}}
+              activeOptions={{ exact: true, explicitUndefined: true }}
               aria-current={name === range || undefined}
             >
               {label}

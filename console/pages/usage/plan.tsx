@@ -13,7 +13,7 @@ import { Loaded } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { useNow } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
-import { SERVICES_MAX, type ServiceUsage, servicesUsageQuery } from './queries.ts'
+import { type ServiceUsage, servicesUsageQuery } from './queries.ts'
 import { fullAt } from './series.ts'
 
 interface PlanProps {
@@ -70,9 +70,6 @@ export function Plan({ status, services }: PlanProps) {
                   <Largest of="records" label="Records" list={list} limit={limits.records.limit} show={count} />
                   <Largest of="bytes" label="Bytes" list={list} limit={limits.bytes.limit} show={bytes} />
                   <Busiest list={list} limit={limits.requests_per_second.limit} />
-                  {services && services.length > SERVICES_MAX && (
-                    <p className="xs mut">Of the newest {SERVICES_MAX} services.</p>
-                  )}
                 </>
               )}
             </Loaded>
@@ -117,7 +114,7 @@ function Busiest({ list, limit }: { list: readonly ServiceUsage[]; limit: number
   const busiest = list.toSorted((one, other) => other.perSecond - one.perSecond)[0]
   return (
     <Meter
-      label="Requests per second, busiest minute of the last hour"
+      label="Requests per second, peak"
       value={busiest && Math.round(busiest.perSecond * 10) / 10}
       limit={limit}
       show={(value) => (value !== undefined && value > 0 && value < 10 ? value.toFixed(1) : count(value))}
@@ -161,7 +158,7 @@ function Meter({ label, value, limit, show, of, children }: MeterProps) {
       >
         <i />
       </span>
-      {children && <p className="xs full">{children}</p>}
+      {children && <p className="xs forecast">{children}</p>}
     </div>
   )
 }

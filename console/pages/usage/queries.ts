@@ -1,9 +1,10 @@
 // What the organization used, and what the payment provider said of it.
 
-import type { BillingEventList, ListServicesResponse, Usage } from '@loci/sdk/management.ts'
+import type { BillingEventList, ListServicesResponse, Usage, UsageByService } from '@loci/sdk/management.ts'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { Api } from '../../api/api.ts'
 import { organizationKey } from '../../api/cache.ts'
+import { everyPage } from '../../api/every-page.ts'
 import { lastMonths, type Range, rangeOf } from './series.ts'
 
 export type BillingEvent = BillingEventList['events'][number]
@@ -11,8 +12,6 @@ type Service = ListServicesResponse['services'][number]
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-/** So many services are asked one by one; more than that is told. */
-export const SERVICES_MAX = 40
 
 export function tenantUsageQuery(api: Api, tenantId: string | undefined, range: Range) {
   return queryOptions({
@@ -32,35 +31,47 @@ export function tenantUsageQuery(api: Api, tenantId: string | undefined, range: 
 export interface ServiceUsage {
   service: Service
   /** By day, the last 14. */
-  days: Usage['usage']
+  days: Step[]
   /** Of the busiest minute of the last hour. */
   perSecond: number
 }
 
 /** Limits of records, bytes and requests are of each service: so which of them is nearest to one. */
 export function servicesUsageQuery(api: Api, services: readonly Service[] | undefined) {
-  const asked = (services ?? []).filter(({ status }) => status !== 'deleted').slice(0, SERVICES_MAX)
+  const ids = services?.map(({ id }) => id)
   return queryOptions({
-    queryKey: organizationKey(
-      api,
-      'usage of services',
-      asked.map(({ id }) => id),
-    ),
+    queryKey: organizationKey(api, 'usage of services', ids),
     enabled: services !== undefined,
     refetchInterval: 5 * MINUTE_MS,
     staleTime: MINUTE_MS,
-    queryFn: ({ signal }) => Promise.all(asked.map((service) => readService(api, service, signal))),
+    queryFn: async ({ signal }): Promise<ServiceUsage[]> => {
+      const [days, minutes] = await Promise.all([
+        listUsage(api, { step: 'day', ms: 14 * DAY_MS }, signal),
+        listUsage(api, { step: 'minute', ms: 60 * MINUTE_MS }, signal),
+      ])
+      return (services ?? []).map((service) => {
+        const requests = (minutes.get(service.id) ?? []).map((one) => one.requests)
+        return { service, days: days.get(service.id) ?? [], perSecond: Math.max(0, ...requests) / 60 }
+      })
+    },
   })
 }
 
-async function readService({ management }: Api, service: Service, signal: AbortSignal): Promise<ServiceUsage> {
-  const path = { id: service.id }
-  const read = async (step: 'day' | 'minute', ms: number) => {
-    const query = { step, from: new Date(Date.now() - ms).toISOString() }
-    return (await management.call('GET /api/v1/services/{id}/usage', { path, query, signal })).body.usage
-  }
-  const [days, minutes] = await Promise.all([read('day', 14 * DAY_MS), read('minute', 60 * MINUTE_MS)])
-  return { service, days, perSecond: Math.max(0, ...minutes.map(({ requests }) => requests)) / 60 }
+type Step = UsageByService['services'][number]['usage'][number]
+
+async function listUsage(
+  { management }: Api,
+  { step, ms }: { step: 'day' | 'minute'; ms: number },
+  signal: AbortSignal,
+): Promise<Map<string, Step[]>> {
+  // One moment for all pages, so that they are of one range.
+  const from = new Date(Date.now() - ms).toISOString()
+  const { items } = await everyPage(async (cursor) => {
+    const call = { query: { by: 'service' as const, step, from, cursor }, signal }
+    const { body } = await management.call('GET /api/v1/usage', call)
+    return { items: body.services, next: body.next_cursor }
+  })
+  return new Map(items.map(({ service_id, usage }) => [service_id, usage]))
 }
 
 export function billingEventsQuery(api: Api, tenantId: string | undefined, isEnabled: boolean) {

@@ -1,9 +1,8 @@
 // What people do in the console, with the keyboard alone; and what happens when their session ends on the way.
 
-import type { Page } from 'playwright-core'
 import type { Report } from '../../world/report.ts'
 import { pressOn } from '../signin/chromium.ts'
-import { openPage, type Scene, settled } from './scene.ts'
+import { openPage, type Scene, settled, tabTo } from './scene.ts'
 
 /** From a first visit to a service that remembers. */
 export async function createByKeyboard(report: Report, scene: Scene): Promise<void> {
@@ -107,12 +106,4 @@ export async function endedSession(report: Report, scene: Scene): Promise<void> 
     typed === 'Half a name' && isStillSaid === 0 && returnTo === '/services?q=x',
     `'${typed}' was kept, and made when there was a session again; back to ${returnTo}`,
   )
-}
-
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let tabs = 0; tabs < 40; tabs += 1) {
-    if ((await page.evaluate<string>('document.activeElement?.getAttribute("name") ?? ""')) === name) return
-    await page.keyboard.press('Tab')
-  }
-  throw new Error(`the keyboard does not come to the field '${name}'`)
 }

@@ -2,14 +2,16 @@
 // whose organization has nothing yet.
 
 import { tellSample } from '@loci/cli/up/demo.ts'
+import type { Delegation } from '@loci/sdk/attenuate.ts'
 import { Loci } from '@loci/sdk/loci.ts'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { SignInProvider } from '../../world/sign-in-provider.ts'
-import { addOrganization, type WorldOrganization } from '../../world/tenants.ts'
+import { addOrganization, ownerEmail, type WorldOrganization } from '../../world/tenants.ts'
 import { startWorld, type World } from '../../world/world.ts'
-import { PEOPLE } from '../../world/world-file.ts'
+import { PEOPLE, pay } from '../../world/world-file.ts'
 import { newPerson } from '../signin/chromium.ts'
 import { signInAs } from '../signin/pages.ts'
+import { fillOrganization } from './organization.ts'
 import { KNOWN } from './questions.ts'
 
 /** What an agent may have been told by somebody who hoped that a page would believe it. */
@@ -28,6 +30,8 @@ export interface Scene {
   serviceId: string
   /** The memory that answers KNOWN best. */
   hitId: string
+  /** Of its token agent-prod: what a person was shown when it was made. */
+  delegation: Delegation
   ada: BrowserContext
   ben: BrowserContext
   /** Everything that a page of theirs asked for, and what it complained of. */
@@ -36,11 +40,14 @@ export interface Scene {
 }
 
 export async function setScene(browser: Browser): Promise<Scene> {
-  const world = await startWorld({ replicas: 1, people: PEOPLE })
+  // Ada is platform staff too, and Ben is not.
+  const settings = { LOCI_STAFF_EMAILS: ownerEmail('acme') }
+  const world = await startWorld({ replicas: 1, people: PEOPLE, isBilled: true, settings })
   try {
     const acme = await addOrganization(world, 'acme')
     await addOrganization(world, 'globex')
     const origin = world.publicUrl
+    await pay(origin, acme.tenantId, 'enterprise')
     const loci = new Loci({ url: origin, apiKey: acme.apiKey })
     const make = (name: string) => loci.services.create({ name, region: 'us-east-1' }).ready()
     const { id: serviceId, slug } = await (await make('Support agent')).known()
@@ -51,8 +58,9 @@ export async function setScene(browser: Browser): Promise<Scene> {
     await ours.service().user('default').slots.put('hostile', HOSTILE, { pinned: true })
     const [best] = await ours.service().user('default').recall(KNOWN)
     if (!best) throw new Error(`the sample has no answer to '${KNOWN}'`)
+    const delegation = await fillOrganization({ world, acme, loci, serviceId })
     const scene: Scene = {
-      ...{ world, origin, acme, loci, slug, emptySlug, serviceId, hitId: best.id },
+      ...{ world, origin, acme, loci, slug, emptySlug, serviceId, hitId: best.id, delegation },
       ...{ ada: await newPerson(browser), ben: await newPerson(browser), asked: [], complaints: [] },
     }
     for (const [person, sub] of [
@@ -85,7 +93,7 @@ export async function killDaemon({ world }: Scene): Promise<() => Promise<void>>
 function listen({ asked, complaints, origin }: Scene, person: BrowserContext): void {
   person.on('request', (request) => {
     // Of the sign-in provider's own pages, and of what leads there, this test has no opinion.
-    if (request.frame().url().startsWith(origin) && !request.isNavigationRequest()) asked.push(request.url())
+    if (!request.isNavigationRequest() && request.frame().url().startsWith(origin)) asked.push(request.url())
   })
   person.on('console', (message) => {
     const text = message.text()
@@ -124,4 +132,13 @@ export async function until(page: Page, expression: string, withinMs = 120_000):
       throw new Error(`${new URL(page.url()).pathname}: not within ${withinMs} ms: ${expression}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
+}
+
+/** With the keyboard alone, to the field of that name. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  for (let tabs = 0; tabs < 40; tabs += 1) {
+    if ((await page.evaluate<string>('document.activeElement?.getAttribute("name") ?? ""')) === name) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`the keyboard does not come to the field '${name}'`)
 }
