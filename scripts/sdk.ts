@@ -5,12 +5,12 @@
 // values that they do not know; in requests it is closed, and an optional field may also be undefined,
 // which JSON leaves out.
 
-type Schema = { [keyword: string]: unknown }
-type Direction = 'given' | 'answer'
+export type Schema = { [keyword: string]: unknown }
+export type Direction = 'given' | 'answer'
 /** What a component is called in one direction. */
 type NameOf = (component: string, direction: Direction) => string
 
-interface Operation {
+export interface Operation {
   summary?: string
   description?: string
   parameters?: { name: string; in: string; required?: boolean; schema: Schema }[]
@@ -81,7 +81,7 @@ function operationType(name: string, operation: Operation, nameOf: NameOf): stri
 /** The client sends this header itself where the document has it; callers may give `idempotencyKey`. */
 const IDEMPOTENCY_KEY = 'idempotency-key'
 
-function takesKey({ parameters = [] }: Operation): boolean {
+export function takesKey({ parameters = [] }: Operation): boolean {
   return parameters.some((one) => one.in === 'header' && one.name.toLowerCase() === IDEMPOTENCY_KEY)
 }
 
@@ -109,7 +109,7 @@ function givenFields(operation: Operation, nameOf: NameOf): string[] {
 }
 
 /** By status: a schema, or a type as it is written. None for a stream, which is no answer that one could wait for. */
-function successesOf({ responses }: Operation): [status: string, type: Schema | string][] {
+export function successesOf({ responses }: Operation): [status: string, type: Schema | string][] {
   return Object.entries(responses)
     .filter(([status]) => /^2\d\d$/.test(status))
     .flatMap(([status, { content = {} }]): [string, Schema | string][] => {
@@ -121,7 +121,7 @@ function successesOf({ responses }: Operation): [status: string, type: Schema | 
     })
 }
 
-function reachable(from: unknown, schemas: Record<string, Schema>): Set<string> {
+export function reachable(from: unknown, schemas: Record<string, Schema>): Set<string> {
   const names = new Set<string>()
   const visit = (value: unknown) => {
     for (const [, name = ''] of JSON.stringify(value).matchAll(/"\$ref":"[^"]*\/([^"/]+)"/g)) {
