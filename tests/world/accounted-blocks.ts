@@ -57,6 +57,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   'docs/operations/containers.md': 'needs Docker and minutes: `test:system -- compose` does the same',
   'docs/operations/install.md#PostgreSQL and PgBouncer': 'a line of the configuration of PgBouncer, which is not there',
   'examples/support-agent/README.md': 'installs from a registry; `support-agent` does the same from the packed client',
+  'clients/python/README.md': 'needs packages of Python from elsewhere; `test:system -- python` runs each block',
   'scripts/build/server-readme.md': 'names of the installed commands; `packages` starts both',
   'ARCHITECTURE.md': 'pictures',
   'docs/testing.md#What to use': FRAGMENT,
