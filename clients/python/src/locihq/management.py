@@ -1305,6 +1305,9 @@ class TenantStatusBilling(TypedDict):
     current_period_start: str | None
     current_period_end: str | None
     grace_ends_at: str | None
+    suspended_since: str | None
+    reads_end_at: str | None
+    deletion_at: str | None
     last_event_at: str | None
 
 
