@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SUBSERVICE_NAMES } from '@loci/contract/subservices.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { testServer } from '@loci/postgres/testing/database.ts'
-import { SUBSERVICE_NAMES } from '@loci/contract/subservices.ts'
 import { testDaemon } from '../testing/daemon.ts'
 
 interface HealthAll {

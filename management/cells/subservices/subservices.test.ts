@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { SCOPES } from '@loci/contract/roles.ts'
 import { SUBSERVICE_NAMES } from '@loci/contract/subservices.ts'
-import { SCOPES } from '../../access/roles.ts'
 import { type TestCell, type TestManagement, type TestParty, testManagement } from '../../testing/management.ts'
 import { signInWorld } from '../../testing/sign-in.ts'
 
