@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -69,14 +70,21 @@ export function carryDigest(root: string, program: string): void {
   writeFileSync(newest, text.replace(/^-- functions: .*$/m, `-- functions: ${hash.digest('hex')}`))
 }
 
-/** Everybody else's packages as they are; ours from the copy. */
+/** Everybody else's packages as they are; ours from the copy. npm gives a workspace modules of its own where versions differ. */
 export function linkModules(root: string): void {
-  const from = join(ROOT, 'node_modules')
-  mkdirSync(join(root, 'node_modules/@loci'), { recursive: true })
-  for (const name of readdirSync(from))
-    if (name !== '@loci' && name !== '.bin') symlinkSync(join(from, name), join(root, 'node_modules', name))
-  for (const name of readdirSync(join(from, '@loci'))) {
-    const home = relative(realpathSync(ROOT), realpathSync(join(from, '@loci', name)))
-    symlinkSync(join(root, home), join(root, 'node_modules/@loci', name))
+  linkEach(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  const ours = join(root, 'node_modules/@loci')
+  mkdirSync(ours)
+  for (const name of readdirSync(join(ROOT, 'node_modules/@loci'))) {
+    const home = relative(realpathSync(ROOT), realpathSync(join(ROOT, 'node_modules/@loci', name)))
+    symlinkSync(join(root, home), join(ours, name))
+    const [own, copied] = [join(ROOT, home, 'node_modules'), join(root, home, 'node_modules')]
+    if (existsSync(own) && existsSync(join(root, home)) && !existsSync(copied)) linkEach(own, copied)
   }
+}
+
+function linkEach(from: string, to: string): void {
+  mkdirSync(to, { recursive: true })
+  for (const name of readdirSync(from))
+    if (name !== '@loci' && name !== '.bin') symlinkSync(join(from, name), join(to, name))
 }
