@@ -70,7 +70,7 @@ export function carryDigest(root: string, program: string): void {
   writeFileSync(newest, text.replace(/^-- functions: .*$/m, `-- functions: ${hash.digest('hex')}`))
 }
 
-/** Everybody else's packages as they are; ours from the copy. npm gives a workspace modules of its own where versions differ. */
+/** Everybody else's packages as they are; ours from the copy. Where versions differ npm gives a workspace its own. */
 export function linkModules(root: string): void {
   linkEach(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   const ours = join(root, 'node_modules/@loci')
