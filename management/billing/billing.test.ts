@@ -57,6 +57,9 @@ test('an event sets plan, status, customer, subscription and period of the tenan
     current_period_start: '2026-01-01T00:00:00.000Z',
     current_period_end: '2036-02-01T00:00:00.000Z',
     grace_ends_at: null,
+    suspended_since: null,
+    reads_end_at: null,
+    deletion_at: null,
   })
   assert.ok(Math.abs(Date.parse(last_event_at as string) - Date.now()) < 60_000)
   const [row] = await provider.management.sql<{ generation: string }>(

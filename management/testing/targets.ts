@@ -4,12 +4,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { SUBSERVICE_NAMES } from '@loci/contract/subservices.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
 import { putInvitation } from '../organizations/store.ts'
 import { saveQuarantined } from '../provisioning/quarantine/store.ts'
 import type { Issued, Parties } from './credentials.ts'
-import type { TestManagement, TestParty } from './management.ts'
+import type { TestCell, TestManagement, TestParty } from './management.ts'
 
 export interface Targets {
   issued: Issued
@@ -61,7 +62,7 @@ export async function makeTargets(management: TestManagement, parties: Parties):
     credential: async () => (await credential()).id,
     key: ownKey,
     member,
-    cell: () => ownCell.id,
+    cell: () => withSwitches(ownCell),
   }
   const used: Makers = {
     doomedService: unplaced,
@@ -122,6 +123,17 @@ async function made(maker: TestParty, path: string, body: object): Promise<Made>
   const answer = await maker.ask(`POST ${path}`, { body })
   if (answer.status >= 300) throw new Error(`POST ${path} was answered ${answer.status}: ${answer.text}`)
   return answer.json<Made>()
+}
+
+/** A cell can be asked for a switch once it has said which ones it has. */
+async function withSwitches(cell: TestCell): Promise<string> {
+  const asIs = { enabled: true, since: '2026-01-01T00:00:00.000Z', changed_by: null, reason: null }
+  const unasked = { auto_revert_at: null, told_at: null, outcome: null }
+  const { status, body } = await cell.report({
+    switches: SUBSERVICE_NAMES.map((name) => ({ name, ...asIs, ...unasked })),
+  })
+  if (status !== 200) throw new Error(`the report was answered ${status}: ${JSON.stringify(body)}`)
+  return cell.id
 }
 
 async function quarantine(management: TestManagement, { own, ownCell }: Parties, ten = newId('ten')): Promise<string> {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createLog } from '@loci/chassis/log.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
 import { memoryOf } from '../../testing/records.ts'
 import { addTenant } from '../../testing/tenant.ts'
@@ -67,7 +68,15 @@ test('a tail of more terms than one build takes is built in part, and the rest i
   assert.deepEqual(await built(), [{ items: fittingTexts(texts) }])
   assert.ok(fittingTexts(texts) < 200)
   for (const at of [0, fittingTexts(texts) - 1, fittingTexts(texts), 299]) {
-    const { results } = await memory.recall({ query: texts[at]!.content.slice(0, 20), limit: 1 })
-    assert.equal(results[0]?.id, stored[at]?.id, `record ${at}`)
+    // A machine that is busy with other work may not read such a tail in time: that is told, and asked again.
+    const [found] = await eventually(async () => {
+      const query = { query: texts[at]!.content.slice(0, 20), limit: 1 }
+      return (await memory.recall(query).catch(unlessOverloaded))?.results
+    })
+    assert.equal(found?.id, stored[at]?.id, `record ${at}`)
   }
 })
+
+function unlessOverloaded(error: Error): undefined {
+  if (!error.message.includes('"OVERLOADED"')) throw error
+}
