@@ -52,9 +52,9 @@ test('a misspelt field of an entry, or name of a query, is 400 and nothing is wr
     assert.equal((await tenant.call(`GET /v1/kv/entries?${query}`)).status, 400, query)
 })
 
-/** Where dropping a name would mix people, or keep what should have ended: all that an agent calls. */
+/** Where dropping a name would mix people, keep what should have ended, or erase what should stay: all that an agent calls. */
 const REFUSING =
-  /^(?!POST \/v1\/advice\/tools:rank$)\w+ \/v1\/(memory|working-memory|kv|advice)\/|^POST \/v1\/cognitive\/cycles$/
+  /^(?!POST \/v1\/advice\/tools:rank$)\w+ \/v1\/(memory|working-memory|kv|advice)\/|^(POST \/v1\/cognitive\/cycles|DELETE \/v1\/databases\/\{name\})$/
 /** A partner's envelopes are its own, and the protocol of tool calls has fields that are none of ours. */
 const IGNORING = ['POST /mcp', 'POST /v1/advice/tools:rank', 'POST /v1/partner/projections']
 
@@ -73,6 +73,22 @@ test('unknown names are refused on exactly the routes of an agent, and ignored i
   )
 })
 
+// Found from outside: it was erased. Mutant: DELETE /v1/databases/{name} without refusesUnknownNames.
+test('a database is not erased by a request that says more than that', async () => {
+  const operator = { token: tenant.mint({ ops: Object.keys(OPERATIONS), ks: ['*/*'] }) }
+  assert.equal((await tenant.call('PUT /v1/kv/entries/a', { value: 1 }, { ...operator, db: 'kept' })).status, 200)
+  for (const [query, body] of [
+    ['?dryRun=true', undefined],
+    ['?user_id=ada', undefined],
+    ['', { dryRun: true }],
+  ] as const) {
+    const { status, error } = await tenant.call(`DELETE /v1/databases/kept${query}`, body, operator)
+    assert.deepEqual([status, error.code], [400, 'VALIDATION_ERROR'], query)
+  }
+  assert.equal((await tenant.call('GET /v1/kv/entries/a', undefined, { ...operator, db: 'kept' })).status, 200)
+  assert.equal((await tenant.call('DELETE /v1/databases/kept', undefined, operator)).status, 200)
+})
+
 // Measured from outside: sixteen names of other memories were dropped, and the people of a service mixed.
 test('a name that nobody reads is 400 with its mend, in the body, inside it and in the query, and nothing is done', async () => {
   const apart = 'loci keeps people apart by database: send `x-loci-database: <name>`.'
@@ -86,6 +102,16 @@ test('a name that nobody reads is 400 with its mend, in the body, inside it and 
       'POST /v1/kv/entries/batch',
       { operations: [{ ...put, namespace: 'ada' }] },
       `\`operations.0.namespace\`; ${apart}`,
+    ],
+    [
+      'POST /v1/kv/entries/batch',
+      { operations: [put, { op: 'delete', key: 'b', value: 2 }] },
+      '`operations.1.value`; known are op, key, ifVersion.',
+    ],
+    [
+      'POST /v1/working-memory/slots/batch',
+      { operations: [{ op: 'delete', key: 'b', pinned: true }] },
+      '`operations.0.pinned`; known are op, key, ifVersion.',
     ],
     ['PUT /v1/working-memory/slots/b', { value: 1, filters: {} }, `\`filters\`; ${apart}`],
     ['POST /v1/memory/records', { text: 'tea' }, '`text`; did you mean `content`?'],

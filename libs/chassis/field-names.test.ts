@@ -16,7 +16,12 @@ const loose = z
     config: z.record(z.string(), z.unknown()).optional(),
     inner: z.object({ maxDurationMs: z.int() }).partial().optional(),
     list: z
-      .array(z.discriminatedUnion('op', [z.object({ op: z.literal('put'), ttlMs: z.int().optional() })]))
+      .array(
+        z.discriminatedUnion('op', [
+          z.object({ op: z.literal('put'), ttlMs: z.int().optional() }),
+          z.object({ op: z.literal('delete') }),
+        ]),
+      )
       .optional(),
   })
   .refine(() => true)
@@ -108,7 +113,7 @@ test('another body refuses only what looks like a name of its own, at every dept
 })
 
 // Mutants: `found.isStrict ||` gone (colour, user_id are dropped); the look for a mend gone (user_id; `k` is `key`);
-// missingOf() gives nothing (`colour` without content).
+// missingOf() gives nothing (`colour` without content); shapeOf() without kindShape() (`ttlMs` of a delete).
 test('where unknown names are refused each is named, with its mend, and with what is missing beside it', async () => {
   await using server = await testHttpServer(routes)
   const apart = 'loci keeps people apart by database: send `x-loci-database: <name>`'
@@ -128,7 +133,10 @@ test('where unknown names are refused each is named, with its mend, and with wha
     assert.equal(error.message, `The request was refused: unknown field ${said}`)
   }
   assert.equal((await server.ask('POST /told', { body: { content: 'x' } })).status, 200)
-  for (const more of [{ colour: 1 }, { inner: { colour: 1 } }, { list: [{ op: 'put', colour: 1 }] }])
+  for (const more of [
+    ...[{ colour: 1 }, { inner: { colour: 1 } }, { list: [{ op: 'put', colour: 1 }] }],
+    ...[{ list: [{ op: 'delete', ttlMs: 1 }] }, { list: [{ op: 'none', colour: 1 }] }],
+  ])
     assert.equal((await server.ask('POST /refusing', { body: { value: 1, ...more } })).status, 400)
   const open = { value: { colour: 1 }, config: { user_id: 1 } }
   assert.deepEqual((await server.ask('POST /refusing', { body: open })).json(), open)

@@ -12,11 +12,19 @@ import { z } from 'zod'
 import { ApiError } from './api-error.ts'
 
 /** What a schema knows by name. Null: nothing inside has names that could be misspelt. */
-type Shape = ObjectShape | { element: Shape } | null
+type Shape = ObjectShape | { element: Shape } | KindShape | null
 
 interface ObjectShape {
   fields: Map<string, Shape>
   isClosed: boolean
+}
+
+/** One of several, told by the value of one of its names: what a `put` knows is unknown to a `delete`. */
+interface KindShape {
+  discriminator: string
+  kinds: Map<unknown, Shape>
+  /** Where that value is none of them. */
+  others: Shape
 }
 
 interface Problem {
@@ -122,6 +130,11 @@ function collect(shape: Shape, value: unknown, path: string, found: Found): void
     return
   }
   if (Array.isArray(value)) return
+  if ('kinds' in shape) {
+    const kind = (value as Record<string, unknown>)[shape.discriminator]
+    collect(shape.kinds.get(kind) ?? shape.others, value, path, found)
+    return
+  }
   for (const name of Object.keys(value)) {
     const inner = shape.fields.get(name)
     if (inner === undefined) {
@@ -199,6 +212,7 @@ function shapeOf(schema: z.core.$ZodType): Shape {
     const element = shapeOf(schema.element)
     return element && { element }
   }
+  if (schema instanceof z.ZodDiscriminatedUnion) return kindShape(schema)
   if (schema instanceof z.ZodUnion) return unionShape(schema.options.map(shapeOf))
   if (schema instanceof z.ZodPipe) return shapeOf(schema.in)
   const def = schema._zod.def as { innerType?: z.core.$ZodType }
@@ -211,6 +225,16 @@ function objectShape(schema: z.ZodObject): Shape {
   if (catchall && !isClosed) return null
   const fields = new Map(Object.entries(schema.shape).map(([name, field]) => [name, shapeOf(field)]))
   return { fields, isClosed }
+}
+
+function kindShape({ def: { discriminator, options } }: z.ZodDiscriminatedUnion): Shape {
+  const kinds = new Map<unknown, Shape>()
+  for (const option of options) {
+    const told = option instanceof z.ZodObject ? option.shape[discriminator] : undefined
+    const values = told instanceof z.ZodLiteral ? told.values : []
+    for (const value of values) kinds.set(value, shapeOf(option))
+  }
+  return { discriminator, kinds, others: unionShape(options.map(shapeOf)) }
 }
 
 /** What one of the alternatives knows is known: which of them was meant, the schema says afterwards. */

@@ -56,6 +56,8 @@ export function databaseRoutes({ access, pool, shares }: DatabaseOptions): Route
         summary: 'Erase a database with all that it holds.',
         details:
           'A person is forgotten whole. At once nothing of it is read. A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`). The next write to the name begins a new database.',
+        // As of a clear: a `dryRun` that is dropped would be done in earnest, and nothing takes this back.
+        refusesUnknownNames: true,
         params: databaseParams,
         answers: { 200: databaseDeleted, 202: databaseErasing },
         errors: ['NOT_FOUND'],
