@@ -111,6 +111,11 @@ interface CapabilityDemand {
   also?: Exclude<Operation, 'operator'>
   /** The handler must call requireServed() itself: the effect depends on the body, which is read later. */
   servedByHandler?: boolean
+  /**
+   * The body may name databases: where no header does, the handler must ask whether the credential covers those that
+   * it works on, be it the default one.
+   */
+  databaseNamedInBody?: boolean
   /** In units of the plan's rate (rates.ts), where it is more than 1. */
   cost?: number
   /**
@@ -249,7 +254,7 @@ export function capabilityAccess({
     arrival: Arrival,
     presented: Presented,
     instance: Instance | undefined,
-    { operations, kind, covered, orHolderOf, servedByHandler = false, cost }: Demand,
+    { operations, kind, covered, orHolderOf, servedByHandler = false, databaseNamedInBody = false, cost }: Demand,
   ): Caller {
     if (!instance || instance.state === 'deleted')
       throw failures.refuse(addressOf(arrival, trustedProxies), instanceGone())
@@ -267,7 +272,9 @@ export function capabilityAccess({
       !operations.every((operation) => capability.ops.has(operation))
     if (!isReader) requireOperations(capability, operations)
     requireServiceType(instance, kind)
-    const database = databaseOf(arrival.headers, capability.ks, isReader ? kind.domains : covered)
+    const database = databaseOf(arrival.headers, capability.ks, isReader ? kind.domains : covered, {
+      namedInBody: databaseNamedInBody,
+    })
     if (!servedByHandler) requireServed(instance, isReader ? 'read' : kind.effect)
     return {
       instance,

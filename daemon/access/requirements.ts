@@ -60,15 +60,28 @@ export function requireServiceType({ serviceType }: Instance, needed: OperationK
     )
 }
 
-/** Covered in every one of the domains; without a header the only literal database of the first one, else `default`. */
-export function databaseOf(headers: Headers, ks: readonly string[], domains: readonly Domain[]): string {
+/**
+ * Covered in every one of the domains; without a header the only literal database of the first one, else `default`.
+ * `namedInBody`: without a header the body may say which, so that its handler asks whether those are covered.
+ */
+export function databaseOf(
+  headers: Headers,
+  ks: readonly string[],
+  domains: readonly Domain[],
+  { namedInBody = false } = {},
+): string {
   const sent = headers[HEADER.database]
   if (sent !== undefined && (typeof sent !== 'string' || !isDatabaseName(sent)))
     throw new ApiError('VALIDATION_ERROR', `The header ${HEADER.database} must be 1 to 64 of a-z, 0-9, _ and -.`)
   const [first] = domains
   const database = sent ?? (first && onlyDatabase(ks, first)) ?? 'default'
+  if (sent === undefined && namedInBody) return database
   const missing = domains.find((domain) => !covers(ks, domain, database))
-  if (missing !== undefined)
-    throw new ApiError('DATABASE_MISMATCH', `The credential does not cover ${missing}/${database}.`)
+  if (missing !== undefined) throw databaseMismatch(missing, database, sent !== undefined)
   return database
+}
+
+export function databaseMismatch(domain: Domain, database: string, isNamed: boolean): ApiError {
+  const meant = isNamed ? '' : `, the database that is meant without ${HEADER.database}: name one that it covers`
+  return new ApiError('DATABASE_MISMATCH', `The credential does not cover ${domain}/${database}${meant}.`)
 }

@@ -150,3 +150,26 @@ test('several databases are asked at once, by one measure, and all of them must 
   assert.equal(refused.error.code, 'DATABASE_MISMATCH')
   assert.ok(!refused.text.includes('tea'))
 })
+
+// Found from outside: a capability for two people was refused both, because it does not cover `default`.
+// Mutants: recall without `databaseNamedInBody`; databasesOf() that asks for no coverage where the body names none.
+test('a capability for several databases asks those that its body names, and none that it does not cover, with or without the header', async () => {
+  const [one, two] = [fresh(), fresh()]
+  await one.store('Ada likes tea')
+  await two.store('Ben likes coffee')
+  await memoryOf(tenant, 'default').store('Nobody likes tea')
+  const token = tenant.mint({ ...MEMORY_RIGHTS, ks: [`memory/${one.db}`, `memory/${two.db}`] })
+  const ask = (body: object, db?: string) =>
+    tenant.call('POST /v1/memory/recall', { query: 'who likes tea?', ...body }, { token, ...(db ? { db } : {}) })
+  const named = (await ask({ databases: [one.db, two.db] })).json<{ results: { content: string }[] }>()
+  assert.deepEqual(
+    named.results.map(({ content }) => content),
+    ['Ada likes tea'],
+  )
+  const refusals = [await ask({}), await ask({ databases: ['default'] }), await ask({ databases: [one.db] }, 'default')]
+  for (const { status, error, text } of refusals) {
+    assert.deepEqual([status, error.code], [403, 'DATABASE_MISMATCH'])
+    assert.ok(!text.includes('likes'))
+  }
+  assert.match(refusals[0]?.error.message ?? '', /meant without x-loci-database: name one that it covers/)
+})

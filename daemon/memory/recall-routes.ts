@@ -1,11 +1,11 @@
 import { covers } from '@loci/capability/keyspaces.ts'
-import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { type RecallRequest, recallRequest, recallResult } from '@loci/contract/memory.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
+import { databaseMismatch } from '../access/requirements.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import type { Due } from '../databases/store.ts'
 import type { Language } from './analysis/item.ts'
@@ -49,7 +49,7 @@ export function recallRoutes({ access, pool, shares, index, parts, tails, keys }
         ...SHARED,
         method: 'POST',
         path: '/v1/memory/recall',
-        access: access.capability('memory:read'),
+        access: access.capability('memory:read', { databaseNamedInBody: true }),
         summary: 'Recall what answers a question, best first, with the reasons.',
         body: recallRequest,
         answers: { 200: recallResult },
@@ -150,11 +150,11 @@ interface Searched extends Source {
   unread: number[]
 }
 
-/** The one of the header, or those of the body; the credential covers each of them. */
+/** Those of the body, or the one of the header, else the default one; the credential covers each of them. */
 function databasesOf({ database, ks }: Caller, { databases }: RecallRequest): string[] {
   const asked = [...new Set(databases ?? [database])]
   const missing = asked.find((name) => !covers(ks, 'memory', name))
-  if (missing !== undefined) throw new ApiError('DATABASE_MISMATCH', `The credential does not cover memory/${missing}.`)
+  if (missing !== undefined) throw databaseMismatch('memory', missing, databases !== undefined)
   return asked
 }
 
