@@ -3,7 +3,7 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from '@modelcontextprotocol/server'
 import type { McpCall } from './calls.ts'
-import { type Answer, withoutEmptyWithin } from './shown.ts'
+import { type Answer, withinRoom, withoutEmptyWithin } from './shown.ts'
 import { type Routes, TOOLS } from './tools.ts'
 
 interface Resource {
@@ -80,7 +80,7 @@ export async function readResource(uri: string, routes: Routes, call: McpCall) {
     const id = idOf(resource.uri, uri)
     if (id === undefined) continue
     try {
-      const text = JSON.stringify(withoutEmptyWithin(await resource.read(routes, id, call)))
+      const text = JSON.stringify(withinRoom(withoutEmptyWithin(await resource.read(routes, id, call)) as Answer))
       return { contents: [{ uri, mimeType: JSON_TYPE, text }] }
     } catch (error) {
       if (!(error instanceof ApiError)) throw error

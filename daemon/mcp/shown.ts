@@ -9,6 +9,8 @@ export type Answer = Record<string, unknown>
  */
 const ROOM = 20_000
 export const ROOM_BESIDE = 4_000
+/** Of the text of a resource, as it is sent. */
+const RESOURCE_ROOM = 48_000
 /** Of one text in it, as JSON: control characters take six bytes each there. */
 const TEXT_ROOM = 17_000
 const CUT = ' … (cut)'
@@ -19,12 +21,15 @@ interface Fitted {
   leftOut: { leftOut?: number }
 }
 
-/** The first of them, as many as there is room for; a text that has too much is cut and says so. */
+/**
+ * The first of them, as many as there is room for; a text that has too much is cut and says so. By what stands beside
+ * the text too: the first one always fits, and hides nothing behind it.
+ */
 export function fitted(all: Answer[], textName: string, room = ROOM): Fitted {
   let left = room
   const shown: Answer[] = []
   for (const one of all) {
-    const fit = cut(one, textName)
+    const fit = cut(one, textName, room)
     left -= bytesOf(fit)
     if (left < 0) break
     shown.push(fit)
@@ -32,11 +37,34 @@ export function fitted(all: Answer[], textName: string, room = ROOM): Fitted {
   return { shown, leftOut: shown.length < all.length ? { leftOut: all.length - shown.length } : {} }
 }
 
-function cut(one: Answer, name: string): Answer {
-  if (bytesOf(one[name] ?? null) <= TEXT_ROOM) return one
-  let text = plain(one[name])
-  while (bytesOf(text + CUT) > TEXT_ROOM) text = text.slice(0, Math.floor(text.length / 2))
-  return { ...one, [name]: text + CUT }
+function cut(one: Answer, name: string, room: number): Answer {
+  const textRoom = Math.min(TEXT_ROOM, room - bytesOf({ ...one, [name]: '' }))
+  return bytesOf(one[name] ?? null) <= textRoom ? one : { ...one, [name]: cutText(plain(one[name]), textRoom) }
+}
+
+function cutText(text: string, room: number): string {
+  let kept = text
+  while (kept !== '' && bytesOf(kept + CUT) > room) kept = kept.slice(0, Math.floor(kept.length / 2))
+  return kept + CUT
+}
+
+/** For a resource, which is read whole: what is no text is left out by name, the largest first; then texts are cut. */
+export function withinRoom(from: Answer): Answer {
+  const leftOut: string[] = []
+  const told = () => (leftOut.length > 0 ? { ...shown, leftOut } : shown)
+  let shown = from
+  // It is sent as a text, whose quotation marks take one byte more.
+  while (bytesOf(JSON.stringify(told())) > RESOURCE_ROOM) {
+    const bySize = Object.entries(shown).sort(([, a], [, b]) => bytesOf(b) - bytesOf(a))
+    const [name, value] = (bySize.find(([, one]) => typeof one === 'object') ?? bySize[0]) as [string, unknown]
+    const { [name]: _, ...others } = shown
+    if (typeof value === 'string') shown = { ...shown, [name]: cutText(value, bytesOf(value) / 2) }
+    else {
+      leftOut.push(name)
+      shown = others
+    }
+  }
+  return told()
 }
 
 /** Without members that say nothing; a list may hold anything. */
