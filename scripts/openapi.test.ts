@@ -8,10 +8,10 @@ import { SHELL } from '@loci/chassis/shell-names.ts'
 
 /** What a caller can do. A new one is added here when no other says it. */
 const VERBS = new Set(
-  `Accept Allow Approve Ask Begin Change Check Clear Count Create Delete Deliver Deny Describe Disable Drop Enable End
-  Erase Exchange Follow Give Have Invite Issue Lead List Look Make Measure Pass Place Put Rank Read Recall Refuse
-  Register Remove Rename Replace Report Revoke Rotate Run Say Send Show Sign Store Take Tell Undo Verify Withdraw
-  Write`.split(/\s+/),
+  `Accept Adopt Allow Approve Ask Change Check Clear Create Delete Deliver Deny Describe Disable Enable End Erase
+  Exchange Finish Give Have Ingest Invite Issue List Pass Place Poll Put Rank Read Recall Redirect Refresh
+  Register Remove Rename Replace Report Reset Resume Retry Revoke Rotate Run Send Show Sign Start Store Stream
+  Suspend Undo Verify Withdraw Write`.split(/\s+/),
 )
 const CHARACTERS_MAX = 110
 
@@ -54,7 +54,8 @@ test('a noun, another form of the verb, a question, a second sentence and an asi
     `Write a slot ${'and another '.repeat(10)}.`,
   ])
     assert.ok(!isPlain(summary), summary)
-  for (const summary of ['Write a slot.', 'Write, commit and read back a probe.']) assert.ok(isPlain(summary), summary)
+  for (const summary of ['Write a slot.', 'Check the store by writing, committing and reading back a probe.'])
+    assert.ok(isPlain(summary), summary)
 })
 
 /** How the shell of `npm run dev` uses each of its variables: what a line of /docs may do with a name that it has. */

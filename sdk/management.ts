@@ -1,7 +1,7 @@
 // Generated from docs/api/management.openapi.json by scripts/documents.ts; run that, do not edit this.
 
 export type ManagementOperations = {
-  /** Lead who is signed in to the console, and anybody else to sign-in. */
+  /** Redirect to the console, or to sign-in where nobody is signed in. */
   'GET /': {
     given: {}
     answers: {
@@ -47,7 +47,7 @@ export type ManagementOperations = {
       200: SessionEnded
     }
   }
-  /** Make new tokens by the refresh cookie. Tabs that ask at once get the same ones. */
+  /** Refresh the tokens of the session by its refresh cookie. Tabs that ask at once get the same ones. */
   'POST /api/auth/refresh': {
     given: {}
     answers: {
@@ -80,7 +80,7 @@ export type ManagementOperations = {
       200: ApiKeyList
     }
   }
-  /** Make an API key with at most what the caller has. Its secret is shown once. A session needs a sign-in of the last 10 minutes. */
+  /** Create an API key with at most the rights of the caller. Its secret is shown once. A session needs a sign-in of the last 10 minutes. */
   'POST /api/v1/api-keys': {
     given: {
       body: ApiKeyMake
@@ -118,7 +118,7 @@ export type ManagementOperations = {
       200: ApiKeyIssued
     }
   }
-  /** List who did what in the organization, newest first. Each entry carries the hash of the one before. */
+  /** List the audit entries of the organization, newest first. Each entry carries the hash of the one before. */
   'GET /api/v1/audit-events': {
     given: {
       query?: {
@@ -131,7 +131,7 @@ export type ManagementOperations = {
       200: AuditEventList
     }
   }
-  /** List the cells, newest first, how full they are and how far behind their feeds. */
+  /** List the cells, newest first, with their load and the lag of their feeds. */
   'GET /api/v1/cells': {
     given: {
       query?: {
@@ -190,7 +190,7 @@ export type ManagementOperations = {
       200: CellSwitchAnswer
     }
   }
-  /** Begin to sign in on a command line. Show the code and the address, then poll. */
+  /** Start the sign-in of a command line. Show the code and the address, then poll. */
   'POST /api/v1/cli-logins': {
     given: {
       body?: CliLoginBegin | undefined
@@ -225,7 +225,7 @@ export type ManagementOperations = {
       200: CliLoginDecided
     }
   }
-  /** Ask what became of a sign-in. 202 while nobody has decided, the API key once, 403 when it was denied. */
+  /** Poll the sign-in of a command line. 202 while nobody has decided, the API key once, 403 when it was denied. */
   'POST /api/v1/cli-logins/{id}/poll': {
     given: {
       path: {
@@ -261,7 +261,7 @@ export type ManagementOperations = {
       200: InvitationAccepted
     }
   }
-  /** Register a client of OAuth that people of the organization may allow. It has no secret. */
+  /** Register an OAuth client that people of the organization may allow. It has no secret. */
   'POST /api/v1/oauth-clients': {
     given: {
       body: OauthClientMake
@@ -271,7 +271,7 @@ export type ManagementOperations = {
       201: OauthClient
     }
   }
-  /** List the clients of OAuth that the organization registered. */
+  /** List the OAuth clients that the organization registered. */
   'GET /api/v1/oauth-clients': {
     given: {
       query?: {
@@ -283,7 +283,7 @@ export type ManagementOperations = {
       200: OauthClientList
     }
   }
-  /** Delete a client of OAuth. What people allowed it ends within seconds. */
+  /** Delete an OAuth client. What people allowed it ends within seconds. */
   'DELETE /api/v1/oauth-clients/{id}': {
     given: {
       path: {
@@ -295,7 +295,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** List what clients were allowed. By everybody with `keys:write`, otherwise by you. */
+  /** List the grants that people gave to OAuth clients. By everybody with `keys:write`, otherwise by you. */
   'GET /api/v1/oauth-grants': {
     given: {
       query?: {
@@ -307,7 +307,7 @@ export type ManagementOperations = {
       200: OauthGrantList
     }
   }
-  /** End what a client was allowed. Every daemon refuses its tokens within seconds. */
+  /** End a grant of an OAuth client. Every daemon refuses its tokens within seconds. */
   'DELETE /api/v1/oauth-grants/{id}': {
     given: {
       path: {
@@ -319,7 +319,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** Read what became of a command. With ?wait= the answer comes when it is over, or when the time is. */
+  /** Read an operation, which tells how far a command on a service has come. With ?wait= the answer comes when it is over, or when the time is. */
   'GET /api/v1/operations/{id}': {
     given: {
       path: {
@@ -340,7 +340,7 @@ export type ManagementOperations = {
       200: OrganizationList
     }
   }
-  /** Make an organization. The person behind the caller owns it. An API key needs members:write, and stays in the one it has. */
+  /** Create an organization. The person behind the caller owns it. An API key needs members:write, and stays in the one it has. */
   'POST /api/v1/organizations': {
     given: {
       body: OrganizationMake
@@ -350,7 +350,7 @@ export type ManagementOperations = {
       201: OrganizationMade
     }
   }
-  /** Invite an address. The link is shown once and is good for seven days; a second invitation replaces it. */
+  /** Invite a person by their e-mail address. The link is shown once and is good for seven days; a second invitation replaces it. */
   'POST /api/v1/organizations/{id}/invitations': {
     given: {
       path: {
@@ -391,7 +391,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** List who belongs to the organization, and in which role. */
+  /** List the members of the organization with their roles. */
   'GET /api/v1/organizations/{id}/members': {
     given: {
       path: {
@@ -406,7 +406,7 @@ export type ManagementOperations = {
       200: MemberList
     }
   }
-  /** Give a member another role. Their API keys follow at once. */
+  /** Change the role of a member. Their API keys follow at once. */
   'PATCH /api/v1/organizations/{id}/members/{user_id}': {
     given: {
       path: {
@@ -465,7 +465,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** Take back what a cell says it has. As a service that its owner accepts with retry, or deletes. */
+  /** Adopt an instance in quarantine as a service again. As a service that its owner accepts with retry, or deletes. */
   'POST /api/v1/quarantine/{cell_id}/{service_id}/adopt': {
     given: {
       path: {
@@ -478,7 +478,7 @@ export type ManagementOperations = {
       200: AdoptedResponse
     }
   }
-  /** List what cells have revoked by themselves, newest first. */
+  /** List the revocations that cells made by themselves, newest first. */
   'GET /api/v1/revocations': {
     given: {
       query?: {
@@ -490,7 +490,7 @@ export type ManagementOperations = {
       200: CellRevocationList
     }
   }
-  /** Withdraw what a cell has revoked by itself. Its tokens are good again. Change the keys of the cell first. */
+  /** Withdraw a revocation that a cell made by itself. Its tokens are good again. Change the keys of the cell first. */
   'DELETE /api/v1/revocations/{id}': {
     given: {
       path: {
@@ -609,7 +609,7 @@ export type ManagementOperations = {
       200: PartnerCredentialList
     }
   }
-  /** Take a partner credential back. Every daemon refuses it within seconds. */
+  /** Revoke a partner credential. Every daemon refuses it within seconds. */
   'DELETE /api/v1/services/{id}/partner-credentials/{credential_id}': {
     given: {
       path: {
@@ -708,7 +708,7 @@ export type ManagementOperations = {
       202: unknown
     }
   }
-  /** Take writes again. */
+  /** Resume a suspended service, which accepts writes again. */
   'POST /api/v1/services/{id}/resume': {
     given: {
       path: {
@@ -721,7 +721,7 @@ export type ManagementOperations = {
       202: Operation
     }
   }
-  /** Look at the service again at once. A failed one is tried anew. */
+  /** Retry the reconciliation of a service at once. A failed one is tried anew. */
   'POST /api/v1/services/{id}/retry': {
     given: {
       path: {
@@ -734,7 +734,7 @@ export type ManagementOperations = {
       202: Operation
     }
   }
-  /** Refuse writes to the service until it is resumed. Nothing is lost. */
+  /** Suspend a service, which refuses writes until it is resumed. Nothing is lost. */
   'POST /api/v1/services/{id}/suspend': {
     given: {
       path: {
@@ -747,7 +747,7 @@ export type ManagementOperations = {
       202: Operation
     }
   }
-  /** Read what a service was asked and holds, by minute, hour or day. */
+  /** Read the usage of a service by minute, hour or day. */
   'GET /api/v1/services/{id}/usage': {
     given: {
       path: {
@@ -775,7 +775,7 @@ export type ManagementOperations = {
       200: TenantList
     }
   }
-  /** Make a tenant. Without a slug it gets one that is made from its name. */
+  /** Create a tenant. Without a slug it gets one that is made from its name. */
   'POST /api/v1/tenants': {
     given: {
       body: TenantMake
@@ -821,7 +821,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** List what the payment provider has said about the tenant and what became of it, newest first. */
+  /** List the billing events of the tenant with their effects, newest first. */
   'GET /api/v1/tenants/{id}/billing/events': {
     given: {
       path: {
@@ -836,7 +836,7 @@ export type ManagementOperations = {
       200: BillingEventList
     }
   }
-  /** Drop what orders the stored events of a subscription. The sequences, or the times: for a provider that began to count anew. */
+  /** Reset the ordering of the billing events of a subscription. The sequences, or the times: for a provider that began to count anew. */
   'POST /api/v1/tenants/{id}/billing/ordering/reset': {
     given: {
       path: {
@@ -889,7 +889,7 @@ export type ManagementOperations = {
       200: TokenList
     }
   }
-  /** Take a token back. Or a registered child by its jti, or with service_id any jti. Every daemon refuses it within seconds. */
+  /** Revoke a token. Or a registered child by its jti, or with service_id any jti. Every daemon refuses it within seconds. */
   'DELETE /api/v1/tenants/{id}/tokens/{token_id}': {
     given: {
       path: {
@@ -905,7 +905,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** Register a link that was made offline from a token. It is then listed and can be deleted by its jti. */
+  /** Register a capability that was narrowed offline from a token. It is then listed and can be deleted by its jti. */
   'POST /api/v1/tenants/{id}/tokens/{token_id}/children': {
     given: {
       path: {
@@ -919,7 +919,7 @@ export type ManagementOperations = {
       201: TokenChild
     }
   }
-  /** Read what all services of a tenant together were asked and hold, by minute, hour or day. */
+  /** Read the usage of all services of a tenant together, by minute, hour or day. */
   'GET /api/v1/tenants/{id}/usage': {
     given: {
       path: {
@@ -935,7 +935,7 @@ export type ManagementOperations = {
       200: Usage
     }
   }
-  /** Read what each service was asked and holds, by minute, hour or day. At most 200 steps of each. */
+  /** Read the usage of each service by minute, hour or day. At most 200 steps of each. */
   'GET /api/v1/usage': {
     given: {
       query?: {
@@ -951,7 +951,7 @@ export type ManagementOperations = {
       200: UsageByService
     }
   }
-  /** Check that the webhook of the payment provider is there, and whose it is. */
+  /** Check that the billing webhook is there, and for which provider. */
   'GET /api/webhooks/billing': {
     given: {}
     answers: {
@@ -967,7 +967,7 @@ export type ManagementOperations = {
       200: BillingReceived
     }
   }
-  /** List what the cell has reported as erased. Instances, databases, values of records: a restored cell erases them again before it serves. */
+  /** List the deletions that the cell has reported. Instances, databases, values of records: a restored cell erases them again before it serves. */
   'GET /cell/v1/deletions': {
     given: {
       query?: {
@@ -978,7 +978,7 @@ export type ManagementOperations = {
       200: DeletionsResponse
     }
   }
-  /** Read what the cell must know and does not yet. Instances, keys, revocations, partner credentials. */
+  /** Read the changes that the cell has not applied yet. Instances, keys, revocations, partner credentials. */
   'GET /cell/v1/feed': {
     given: {
       query?: {
@@ -1001,7 +1001,7 @@ export type ManagementOperations = {
       200: ReportResponse
     }
   }
-  /** Read who the cell is to management. Each replica asks once at its start, to learn whether it is known here. */
+  /** Read how the cell is registered with management. Each replica asks once at its start, to learn whether it is known here. */
   'GET /cell/v1/self': {
     given: {}
     answers: {
@@ -1039,14 +1039,14 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Lead who is signed in to the console, and anybody else to sign-in. An older path of the dashboard, with a slash at its end or without. */
+  /** Redirect to the console, or to sign-in where nobody is signed in. An older path of the dashboard, with a slash at its end or without. */
   'GET /dashboard': {
     given: {}
     answers: {
       200: string
     }
   }
-  /** Lead who is signed in to the console, and anybody else to sign-in. An older path of the dashboard, with a slash at its end or without. */
+  /** Redirect to the console, or to sign-in where nobody is signed in. An older path of the dashboard, with a slash at its end or without. */
   'GET /dashboard/{path}': {
     given: {
       path: {
@@ -1082,7 +1082,7 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Read where the process is in its life, and how it came there. */
+  /** Read the state of the process and its past transitions. */
   'GET /health/lifecycle': {
     given: {}
     answers: {
@@ -1229,7 +1229,7 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Lead to the sign-in provider. */
+  /** Redirect to the sign-in provider. */
   'GET /sign-in/start': {
     given: {
       query?: {
@@ -1257,7 +1257,7 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Take a browser back from the sign-in provider. Leads on at once: its address has the code. */
+  /** Finish a sign-in when the provider sends the browser back. Leads on at once: its address has the code. */
   'GET /signed-in': {
     given: {
       query?: {
@@ -1278,7 +1278,7 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** Make the first organization of the person who is signed in. POST /api/v1/organizations makes more. */
+  /** Create the first organization of the person who is signed in. POST /api/v1/organizations makes more. */
   'POST /signed-in/done': {
     given: {
       body: unknown

@@ -53,7 +53,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         method: 'POST',
         path: '/v1/cognitive/cycles',
         access: access.capability('cycles:run'),
-        summary: 'Run a cycle.',
+        summary: 'Run a cognitive cycle.',
         details: 'It takes in what was observed, decides what stays in mind, and says why.',
         body: cycleRun,
         bodyDefault: {},
@@ -177,7 +177,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         method: 'GET',
         path: '/v1/cognitive/stats',
         access: access.capability('cycles:read'),
-        summary: 'Count the cycles and how long they took.',
+        summary: 'Read how many cycles there were, and how long they took.',
         answers: { 200: cycleStatistics },
       },
       async ({ caller }) => {

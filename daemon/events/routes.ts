@@ -38,7 +38,7 @@ export function eventRoutes({ access, follower, lifecycle, metrics, sealer, isEn
         tag: 'events',
         subservice: 'events',
         deadline: 'stream',
-        summary: 'Follow what happens in the databases and domains that the capability covers.',
+        summary: 'Stream the events of the databases and domains that the capability covers.',
         details: 'Server-sent events from now on, or from `Last-Event-ID`; kept for 24 hours, in the order of commits.',
         requestHeaders: {
           'last-event-id':

@@ -52,7 +52,7 @@ export function metadataRoutes({ authorizationServer, ...options }: MetadataOpti
         path: `${DOCUMENT}${path}`,
         access,
         tag: 'mcp',
-        summary: 'Say where a client of /mcp can ask a person for access.',
+        summary: 'Read where a client of /mcp can ask a person for access.',
         answers: { 200: protectedResource },
         errors: ['NOT_FOUND'],
       },

@@ -35,7 +35,7 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets, thins 
         method: 'DELETE',
         path: '/v1/memory/records/{id}',
         access: access.capability('memory:delete'),
-        summary: 'Erase a memory wherever it stands.',
+        summary: 'Erase a memory and every copy of it.',
         details:
           'All records that say the same, the index, slots and their history, cycles, projections; its value is not learned again in this spelling (case and space do not count; another full stop or letter does). A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`).',
         params: idPath,

@@ -36,7 +36,7 @@ export function outcomeRoutes({ access, ingest, act }: OutcomeOptions): Route[] 
         method: 'POST',
         path: '/v1/advice/outcomes',
         access: access.capability('advice:write'),
-        summary: 'Tell how tools did, so that the next advice knows.',
+        summary: 'Report the outcomes of tool calls, so that the next ranking learns from them.',
         body: outcomeBody,
         documentedBody: outcomeReport,
         answers: { 200: outcomeResults },

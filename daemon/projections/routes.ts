@@ -32,7 +32,7 @@ export function projectionRoutes({ access, ingest, partnerName }: ProjectionOpti
         method: 'POST',
         path: `/v1/${partnerName}/projections`,
         access: access.partner('projections'),
-        summary: 'Tell what happened.',
+        summary: 'Ingest one event of a partner, or up to 500.',
         details: 'It is durable before the answer. The same again is answered with the first one’s id.',
         body: projectionBody,
         documentedBody: projectionIngest,

@@ -25,7 +25,7 @@ export function revocationRoutes({ admin, pool, catchUp }: RevocationOptions): R
         path: '/admin/revocations',
         access: admin,
         tag: 'admin',
-        summary: 'Revoke a capability, or everything older than a moment.',
+        summary: 'Revoke a capability, or every one that was issued before a moment.',
         details: 'By the jti of any of its links; or of an organization, tenant or service.',
         body: revocationRequest,
         answers: { 200: revocationResponse },

@@ -128,7 +128,7 @@ export function slotRoutes({ access, pool, quota, keys, claims, activity }: Slot
         method: 'GET',
         path: '/v1/working-memory/stats',
         access: access.capability('wm:read'),
-        summary: 'Measure how full the working memory is.',
+        summary: 'Read how full the working memory is.',
         answers: { 200: slotStatistics },
         errors: ['DATA_DAMAGED'],
       },

@@ -68,7 +68,7 @@ export function apiKeyRoutes({ caller: access, act, pool, sealingKeys, publicUrl
         path: '/api/v1/api-keys',
         access: access.scope('keys:write', 'write'),
         tag: 'api-keys',
-        summary: 'Make an API key with at most what the caller has.',
+        summary: 'Create an API key with at most the rights of the caller.',
         details: 'Its secret is shown once. A session needs a sign-in of the last 10 minutes.',
         body: apiKeyMake,
         answers: { 201: apiKeyIssued },

@@ -22,7 +22,7 @@ export function auditRoutes({ caller: access, pool }: AuditOptions): Route[] {
         path: '/api/v1/audit-events',
         access: access.scope('audit:read', 'read'),
         tag: 'audit',
-        summary: 'List who did what in the organization, newest first.',
+        summary: 'List the audit entries of the organization, newest first.',
         details: 'Each entry carries the hash of the one before.',
         query: auditEventQuery,
         answers: { 200: auditEventList },

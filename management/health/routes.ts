@@ -12,7 +12,7 @@ export function lifecycleRoutes({ lifecycle, inFlight }: { lifecycle: Lifecycle;
         access: open,
         tag: 'health',
         deadline: 'probe',
-        summary: 'Read where the process is in its life, and how it came there.',
+        summary: 'Read the state of the process and its past transitions.',
         answers: { 200: managementLifecycleStatus },
       },
       () => {

@@ -47,7 +47,7 @@ export function homePages({ access, attempts, makeOrganization }: HomePageOption
         method: 'POST',
         path: HOME,
         access: attempts.counted(access.sameSite),
-        summary: 'Make the first organization of the person who is signed in.',
+        summary: 'Create the first organization of the person who is signed in.',
         details: 'POST /api/v1/organizations makes more.',
         body: formBody,
         bodyRaw: true,
@@ -71,7 +71,7 @@ export function homePages({ access, attempts, makeOrganization }: HomePageOption
           path,
           access: open,
           ...(path.includes('{') ? { params: anyPath } : {}),
-          summary: 'Lead who is signed in to the console, and anybody else to sign-in.',
+          summary: 'Redirect to the console, or to sign-in where nobody is signed in.',
           ...(path === '/' ? {} : { details: 'An older path of the dashboard, with a slash at its end or without.' }),
         },
         shown(async ({ headers }) => {

@@ -82,7 +82,7 @@ function signInPages({ sealer, publicUrl, signIn, attempts }: PageOptions): Rout
         access: { ...open, units: START_UNITS },
         method: 'GET',
         path: '/sign-in/start',
-        summary: 'Lead to the sign-in provider.',
+        summary: 'Redirect to the sign-in provider.',
         query: signInQuery,
       },
       shown<SignInQuery>(async ({ query, answer, yieldSlot }) => {
@@ -99,7 +99,7 @@ function signInPages({ sealer, publicUrl, signIn, attempts }: PageOptions): Rout
         access: attempts.counted(open),
         method: 'GET',
         path: '/signed-in',
-        summary: 'Take a browser back from the sign-in provider.',
+        summary: 'Finish a sign-in when the provider sends the browser back.',
         details: 'Leads on at once: its address has the code.',
         query: signedInQuery,
       },

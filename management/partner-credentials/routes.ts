@@ -96,7 +96,7 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
         method: 'DELETE',
         path: `${PATH}/{credential_id}`,
         access: access.scope('tokens:write', 'write', 'alone'),
-        summary: 'Take a partner credential back.',
+        summary: 'Revoke a partner credential.',
         details: 'Every daemon refuses it within seconds.',
         params: partnerCredentialParams,
         answers: { 200: deleted },

@@ -73,7 +73,7 @@ export function provisioningRoutes({ caller, pool, act, rules }: ProvisioningOpt
         path: '/api/v1/quarantine/{cell_id}/{service_id}/adopt',
         access: caller.staff('write'),
         tag: 'cells',
-        summary: 'Take back what a cell says it has.',
+        summary: 'Adopt an instance in quarantine as a service again.',
         details: 'As a service that its owner accepts with retry, or deletes.',
         params: quarantinedPath,
         answers: { 200: adoptedResponse },

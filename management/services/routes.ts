@@ -279,9 +279,9 @@ function readSent(headers: Headers, bytes: Buffer): { request?: unknown; refusal
 }
 
 const SAID = {
-  suspend: { summary: 'Refuse writes to the service until it is resumed.', details: 'Nothing is lost.' },
-  resume: { summary: 'Take writes again.' },
-  retry: { summary: 'Look at the service again at once.', details: 'A failed one is tried anew.' },
+  suspend: { summary: 'Suspend a service, which refuses writes until it is resumed.', details: 'Nothing is lost.' },
+  resume: { summary: 'Resume a suspended service, which accepts writes again.' },
+  retry: { summary: 'Retry the reconciliation of a service at once.', details: 'A failed one is tried anew.' },
 }
 
 function accepted(operation: { id: string }) {

@@ -207,7 +207,7 @@ function changeRoutes({ access, revokeIssued, publicUrl, signIn, attempts }: Ses
         path: '/api/auth/refresh',
         access: byHandle,
         tag: 'sessions',
-        summary: 'Make new tokens by the refresh cookie.',
+        summary: 'Refresh the tokens of the session by its refresh cookie.',
         details: 'Tabs that ask at once get the same ones.',
         bodyOptional: true,
         bodyBytesMax: BODY_BYTES_MAX,

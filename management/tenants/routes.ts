@@ -66,7 +66,7 @@ export function tenantRoutes({
         path: '/api/v1/tenants',
         access: access.scope('tenants:write', 'write'),
         tag: 'tenants',
-        summary: 'Make a tenant.',
+        summary: 'Create a tenant.',
         details: 'Without a slug it gets one that is made from its name.',
         body: tenantMake,
         answers: { 201: tenantSchema },

@@ -125,7 +125,7 @@ export function tokenRoutes({ caller: access, pool, act, issuer, isBilled }: Tok
         path: '/api/v1/tenants/{id}/tokens/{token_id}/children',
         access: access.scope('tokens:write', 'write'),
         tag: 'tokens',
-        summary: 'Register a link that was made offline from a token.',
+        summary: 'Register a capability that was narrowed offline from a token.',
         details: 'It is then listed and can be deleted by its jti.',
         params: tokenParams,
         body: childRequest,
@@ -155,7 +155,7 @@ export function tokenRoutes({ caller: access, pool, act, issuer, isBilled }: Tok
         path: '/api/v1/tenants/{id}/tokens/{token_id}',
         access: access.scope('tokens:write', 'write', 'revocations'),
         tag: 'tokens',
-        summary: 'Take a token back.',
+        summary: 'Revoke a token.',
         details:
           'Or a registered child by its jti, or with service_id any jti. Every daemon refuses it within seconds.',
         params: tokenParams,

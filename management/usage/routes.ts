@@ -36,7 +36,7 @@ export function usageRoutes({ caller: access, pool }: UsageOptions): Route[] {
       {
         ...shared,
         path: '/api/v1/services/{id}/usage',
-        summary: 'Read what a service was asked and holds, by minute, hour or day.',
+        summary: 'Read the usage of a service by minute, hour or day.',
         errors: ['NOT_FOUND'],
       },
       ({ caller, params: { id }, query }) =>
@@ -56,7 +56,7 @@ export function usageRoutes({ caller: access, pool }: UsageOptions): Route[] {
       {
         ...shared,
         path: '/api/v1/tenants/{id}/usage',
-        summary: 'Read what all services of a tenant together were asked and hold, by minute, hour or day.',
+        summary: 'Read the usage of all services of a tenant together, by minute, hour or day.',
       },
       ({ caller, params: { id }, query }) =>
         readForCaller(pool, caller, async (sql) => {
@@ -76,7 +76,7 @@ export function usageRoutes({ caller: access, pool }: UsageOptions): Route[] {
         path: '/api/v1/usage',
         access: access.scope('usage:read', 'read'),
         tag: 'usage',
-        summary: 'Read what each service was asked and holds, by minute, hour or day.',
+        summary: 'Read the usage of each service by minute, hour or day.',
         details: `At most ${STEPS_BY_SERVICE_MAX} steps of each.`,
         query: usageByServiceQuery,
         answers: { 200: usageByServiceResponse },

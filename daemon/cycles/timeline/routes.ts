@@ -34,7 +34,7 @@ export function timelineRoutes({ access, pool, shares, keys }: TimelineOptions):
         method: 'GET',
         path: '/v1/cognitive/timeline',
         access: access.capability('cycles:read'),
-        summary: 'Read what was in mind when: cycles and the stays of slots, newest first.',
+        summary: 'Read which slots were in working memory over time, newest first.',
         details:
           'Exact for what is kept: 30 days, on the plan free 7. A page has at most `limit` cycles and 1,000 slots that left, and ends earlier at 1 MiB of what they said or 2 MiB of decisions; `nextCursor` goes on. `content=true` needs `wm:read` too.',
         query: timelineQuery,
@@ -61,8 +61,7 @@ export function timelineRoutes({ access, pool, shares, keys }: TimelineOptions):
         method: 'GET',
         path: '/v1/memory/records/{id}/trace',
         access: access.capability('memory:read'),
-        summary:
-          'Read what became of a memory: what it replaced, when it was said, where it is in mind, and why it came and went.',
+        summary: 'Read the history of a memory, with what it replaced and when it was in working memory.',
         details:
           'Decisions of the last 8 times that it was in mind. What was in mind is told to who may read cycles: `cycles:read`.',
         refusesUnknownNames: true,

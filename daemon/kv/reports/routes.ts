@@ -20,7 +20,7 @@ export function kvReportRoutes({ access, pool }: KvReportOptions): Route[] {
         path: '/v1/kv/health',
         access: access.capability('system:read', { knownSuffices: true }),
         tag: 'kv',
-        summary: 'Write, commit and read back a probe.',
+        summary: 'Check the store by writing, committing and reading back a probe.',
         details:
           'The answer says how durable the store is and what it holds. A store that does not answer is `failed`.',
         refusesUnknownNames: true,

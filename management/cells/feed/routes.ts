@@ -23,7 +23,7 @@ export function feedRoutes({ cell, pool, waiting, alarms }: FeedOptions): Route[
         access: cell,
         tag: 'cells',
         deadline: 'longPoll',
-        summary: 'Read what the cell must know and does not yet.',
+        summary: 'Read the changes that the cell has not applied yet.',
         details: 'Instances, keys, revocations, partner credentials.',
         query: feedQuery,
         ignoresUnknownNames: true,

@@ -42,7 +42,7 @@ export function reportRoutes({ cell, pool, alarms }: ReportOptions): Route[] {
         path: '/cell/v1/deletions',
         access: cell,
         tag: 'cells',
-        summary: 'List what the cell has reported as erased.',
+        summary: 'List the deletions that the cell has reported.',
         details: 'Instances, databases, values of records: a restored cell erases them again before it serves.',
         query: deletionsQuery,
         answers: { 200: deletionsResponse },

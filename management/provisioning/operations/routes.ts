@@ -19,7 +19,7 @@ export function operationRoutes({ caller, ends }: OperationOptions): Route[] {
         access: caller.scope('services:read', 'read'),
         tag: 'operations',
         deadline: 'longPoll',
-        summary: 'Read what became of a command.',
+        summary: 'Read an operation, which tells how far a command on a service has come.',
         details: 'With ?wait= the answer comes when it is over, or when the time is.',
         params: idPath,
         query: operationQuery,

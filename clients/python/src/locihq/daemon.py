@@ -1880,7 +1880,7 @@ class Daemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Say where a client of /mcp can ask a person for access."""
+        """Read where a client of /mcp can ask a person for access."""
 
     @overload
     def call(
@@ -1888,7 +1888,7 @@ class Daemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource/mcp"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Say where a client of /mcp can ask a person for access."""
+        """Read where a client of /mcp can ask a person for access."""
 
     @overload
     def call(
@@ -1908,7 +1908,7 @@ class Daemon(Protocol):
         body: RevocationRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[RevocationResponse]:
-        """Revoke a capability, or everything older than a moment."""
+        """Revoke a capability, or every one that was issued before a moment."""
 
     @overload
     def call(
@@ -2005,7 +2005,7 @@ class Daemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OutcomeResults]:
-        """Tell how tools did, so that the next advice knows."""
+        """Report the outcomes of tool calls, so that the next ranking learns from them."""
 
     @overload
     def call(
@@ -2044,7 +2044,7 @@ class Daemon(Protocol):
         body: AdviceRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task as the holder of a capability."""
+        """Rank tools for a task by their outcomes, with a capability."""
 
     @overload
     def call(
@@ -2054,7 +2054,7 @@ class Daemon(Protocol):
         body: ToolRankRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task by what was told of them, under a policy."""
+        """Rank tools for a task by their outcomes and a policy, as a partner."""
 
     @overload
     def call(
@@ -2093,7 +2093,7 @@ class Daemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CycleRan]:
-        """Run a cycle."""
+        """Run a cognitive cycle."""
 
     @overload
     def call(
@@ -2148,7 +2148,7 @@ class Daemon(Protocol):
         name: Literal["GET /v1/cognitive/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[CycleStats]:
-        """Count the cycles and how long they took."""
+        """Read how many cycles there were, and how long they took."""
 
     @overload
     def call(
@@ -2158,7 +2158,7 @@ class Daemon(Protocol):
         query: GetV1CognitiveTimelineQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Timeline]:
-        """Read what was in mind when: cycles and the stays of slots, newest first."""
+        """Read which slots were in working memory over time, newest first."""
 
     @overload
     def call(
@@ -2288,7 +2288,7 @@ class Daemon(Protocol):
         name: Literal["GET /v1/kv/health"],
         **options: Unpack[CallOptions],
     ) -> Answer[KvHealth]:
-        """Write, commit and read back a probe."""
+        """Check the store by writing, committing and reading back a probe."""
 
     @overload
     def call(
@@ -2368,7 +2368,7 @@ class Daemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordDeleted]:
-        """Erase a memory wherever it stands."""
+        """Erase a memory and every copy of it."""
 
     @overload
     def call(
@@ -2378,7 +2378,7 @@ class Daemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordTrace]:
-        """Read what became of a memory: what it replaced, when it was said, where it is in mind, and why it came and went."""
+        """Read the history of a memory, with what it replaced and when it was in working memory."""
 
     @overload
     def call(
@@ -2388,7 +2388,7 @@ class Daemon(Protocol):
         body: ProjectionIngest,
         **options: Unpack[CallOptions],
     ) -> Answer[ProjectionResults]:
-        """Tell what happened."""
+        """Ingest one event of a partner, or up to 500."""
 
     @overload
     def call(
@@ -2534,7 +2534,7 @@ class Daemon(Protocol):
         name: Literal["GET /v1/working-memory/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[SlotStatistics]:
-        """Measure how full the working memory is."""
+        """Read how full the working memory is."""
 
 
 class AsyncDaemon(Protocol):
@@ -2546,7 +2546,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Say where a client of /mcp can ask a person for access."""
+        """Read where a client of /mcp can ask a person for access."""
 
     @overload
     async def call(
@@ -2554,7 +2554,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource/mcp"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Say where a client of /mcp can ask a person for access."""
+        """Read where a client of /mcp can ask a person for access."""
 
     @overload
     async def call(
@@ -2574,7 +2574,7 @@ class AsyncDaemon(Protocol):
         body: RevocationRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[RevocationResponse]:
-        """Revoke a capability, or everything older than a moment."""
+        """Revoke a capability, or every one that was issued before a moment."""
 
     @overload
     async def call(
@@ -2671,7 +2671,7 @@ class AsyncDaemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OutcomeResults]:
-        """Tell how tools did, so that the next advice knows."""
+        """Report the outcomes of tool calls, so that the next ranking learns from them."""
 
     @overload
     async def call(
@@ -2710,7 +2710,7 @@ class AsyncDaemon(Protocol):
         body: AdviceRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task as the holder of a capability."""
+        """Rank tools for a task by their outcomes, with a capability."""
 
     @overload
     async def call(
@@ -2720,7 +2720,7 @@ class AsyncDaemon(Protocol):
         body: ToolRankRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task by what was told of them, under a policy."""
+        """Rank tools for a task by their outcomes and a policy, as a partner."""
 
     @overload
     async def call(
@@ -2759,7 +2759,7 @@ class AsyncDaemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CycleRan]:
-        """Run a cycle."""
+        """Run a cognitive cycle."""
 
     @overload
     async def call(
@@ -2814,7 +2814,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /v1/cognitive/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[CycleStats]:
-        """Count the cycles and how long they took."""
+        """Read how many cycles there were, and how long they took."""
 
     @overload
     async def call(
@@ -2824,7 +2824,7 @@ class AsyncDaemon(Protocol):
         query: GetV1CognitiveTimelineQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Timeline]:
-        """Read what was in mind when: cycles and the stays of slots, newest first."""
+        """Read which slots were in working memory over time, newest first."""
 
     @overload
     async def call(
@@ -2954,7 +2954,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /v1/kv/health"],
         **options: Unpack[CallOptions],
     ) -> Answer[KvHealth]:
-        """Write, commit and read back a probe."""
+        """Check the store by writing, committing and reading back a probe."""
 
     @overload
     async def call(
@@ -3034,7 +3034,7 @@ class AsyncDaemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordDeleted]:
-        """Erase a memory wherever it stands."""
+        """Erase a memory and every copy of it."""
 
     @overload
     async def call(
@@ -3044,7 +3044,7 @@ class AsyncDaemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordTrace]:
-        """Read what became of a memory: what it replaced, when it was said, where it is in mind, and why it came and went."""
+        """Read the history of a memory, with what it replaced and when it was in working memory."""
 
     @overload
     async def call(
@@ -3054,7 +3054,7 @@ class AsyncDaemon(Protocol):
         body: ProjectionIngest,
         **options: Unpack[CallOptions],
     ) -> Answer[ProjectionResults]:
-        """Tell what happened."""
+        """Ingest one event of a partner, or up to 500."""
 
     @overload
     async def call(
@@ -3200,4 +3200,4 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /v1/working-memory/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[SlotStatistics]:
-        """Measure how full the working memory is."""
+        """Read how full the working memory is."""

@@ -1518,7 +1518,7 @@ class Management(Protocol):
         name: Literal["GET /"],
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Lead who is signed in to the console, and anybody else to sign-in."""
+        """Redirect to the console, or to sign-in where nobody is signed in."""
 
     @overload
     def call(
@@ -1570,7 +1570,7 @@ class Management(Protocol):
         name: Literal["POST /api/auth/refresh"],
         **options: Unpack[CallOptions],
     ) -> Answer[ExchangeResponse]:
-        """Make new tokens by the refresh cookie."""
+        """Refresh the tokens of the session by its refresh cookie."""
 
     @overload
     def call(
@@ -1607,7 +1607,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[ApiKeyIssued]:
-        """Make an API key with at most what the caller has."""
+        """Create an API key with at most the rights of the caller."""
 
     @overload
     def call(
@@ -1641,7 +1641,7 @@ class Management(Protocol):
         query: GetApiV1AuditEventsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[AuditEventList]:
-        """List who did what in the organization, newest first."""
+        """List the audit entries of the organization, newest first."""
 
     @overload
     def call(
@@ -1651,7 +1651,7 @@ class Management(Protocol):
         query: GetApiV1CellsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CellList]:
-        """List the cells, newest first, how full they are and how far behind their feeds."""
+        """List the cells, newest first, with their load and the lag of their feeds."""
 
     @overload
     def call(
@@ -1706,7 +1706,7 @@ class Management(Protocol):
         body: CliLoginBegin = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CliLoginBegun]:
-        """Begin to sign in on a command line."""
+        """Start the sign-in of a command line."""
 
     @overload
     def call(
@@ -1741,7 +1741,7 @@ class Management(Protocol):
         body: CliLoginPoll,
         **options: Unpack[CallOptions],
     ) -> Answer[CliLoginKey | CliLoginPending]:
-        """Ask what became of a sign-in."""
+        """Poll the sign-in of a command line."""
 
     @overload
     def call(
@@ -1773,7 +1773,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OauthClient]:
-        """Register a client of OAuth that people of the organization may allow."""
+        """Register an OAuth client that people of the organization may allow."""
 
     @overload
     def call(
@@ -1783,7 +1783,7 @@ class Management(Protocol):
         query: GetApiV1OauthClientsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OauthClientList]:
-        """List the clients of OAuth that the organization registered."""
+        """List the OAuth clients that the organization registered."""
 
     @overload
     def call(
@@ -1794,7 +1794,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Deleted]:
-        """Delete a client of OAuth."""
+        """Delete an OAuth client."""
 
     @overload
     def call(
@@ -1804,7 +1804,7 @@ class Management(Protocol):
         query: GetApiV1OauthGrantsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OauthGrantList]:
-        """List what clients were allowed."""
+        """List the grants that people gave to OAuth clients."""
 
     @overload
     def call(
@@ -1815,7 +1815,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Deleted]:
-        """End what a client was allowed."""
+        """End a grant of an OAuth client."""
 
     @overload
     def call(
@@ -1826,7 +1826,7 @@ class Management(Protocol):
         query: GetApiV1OperationsIdQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Operation]:
-        """Read what became of a command."""
+        """Read an operation, which tells how far a command on a service has come."""
 
     @overload
     def call(
@@ -1845,7 +1845,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OrganizationMade]:
-        """Make an organization."""
+        """Create an organization."""
 
     @overload
     def call(
@@ -1857,7 +1857,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[InvitationMade]:
-        """Invite an address."""
+        """Invite a person by their e-mail address."""
 
     @overload
     def call(
@@ -1890,7 +1890,7 @@ class Management(Protocol):
         query: GetApiV1OrganizationsIdMembersQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[MemberList]:
-        """List who belongs to the organization, and in which role."""
+        """List the members of the organization with their roles."""
 
     @overload
     def call(
@@ -1902,7 +1902,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Member]:
-        """Give a member another role."""
+        """Change the role of a member."""
 
     @overload
     def call(
@@ -1953,7 +1953,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[AdoptedResponse]:
-        """Take back what a cell says it has."""
+        """Adopt an instance in quarantine as a service again."""
 
     @overload
     def call(
@@ -1963,7 +1963,7 @@ class Management(Protocol):
         query: GetApiV1RevocationsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CellRevocationList]:
-        """List what cells have revoked by themselves, newest first."""
+        """List the revocations that cells made by themselves, newest first."""
 
     @overload
     def call(
@@ -1974,7 +1974,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[RevocationWithdrawn]:
-        """Withdraw what a cell has revoked by itself."""
+        """Withdraw a revocation that a cell made by itself."""
 
     @overload
     def call(
@@ -2074,7 +2074,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Deleted]:
-        """Take a partner credential back."""
+        """Revoke a partner credential."""
 
     @overload
     def call(
@@ -2155,7 +2155,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Operation]:
-        """Take writes again."""
+        """Resume a suspended service, which accepts writes again."""
 
     @overload
     def call(
@@ -2167,7 +2167,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Operation]:
-        """Look at the service again at once."""
+        """Retry the reconciliation of a service at once."""
 
     @overload
     def call(
@@ -2179,7 +2179,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Operation]:
-        """Refuse writes to the service until it is resumed."""
+        """Suspend a service, which refuses writes until it is resumed."""
 
     @overload
     def call(
@@ -2190,7 +2190,7 @@ class Management(Protocol):
         query: GetApiV1ServicesIdUsageQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Usage]:
-        """Read what a service was asked and holds, by minute, hour or day."""
+        """Read the usage of a service by minute, hour or day."""
 
     @overload
     def call(
@@ -2211,7 +2211,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Tenant]:
-        """Make a tenant."""
+        """Create a tenant."""
 
     @overload
     def call(
@@ -2255,7 +2255,7 @@ class Management(Protocol):
         query: GetApiV1TenantsIdBillingEventsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[BillingEventList]:
-        """List what the payment provider has said about the tenant and what became of it, newest first."""
+        """List the billing events of the tenant with their effects, newest first."""
 
     @overload
     def call(
@@ -2267,7 +2267,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OrderingResetResult]:
-        """Drop what orders the stored events of a subscription."""
+        """Reset the ordering of the billing events of a subscription."""
 
     @overload
     def call(
@@ -2312,7 +2312,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Deleted]:
-        """Take a token back."""
+        """Revoke a token."""
 
     @overload
     def call(
@@ -2324,7 +2324,7 @@ class Management(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[TokenChild]:
-        """Register a link that was made offline from a token."""
+        """Register a capability that was narrowed offline from a token."""
 
     @overload
     def call(
@@ -2335,7 +2335,7 @@ class Management(Protocol):
         query: GetApiV1TenantsIdUsageQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Usage]:
-        """Read what all services of a tenant together were asked and hold, by minute, hour or day."""
+        """Read the usage of all services of a tenant together, by minute, hour or day."""
 
     @overload
     def call(
@@ -2345,7 +2345,7 @@ class Management(Protocol):
         query: GetApiV1UsageQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[UsageByService]:
-        """Read what each service was asked and holds, by minute, hour or day."""
+        """Read the usage of each service by minute, hour or day."""
 
     @overload
     def call(
@@ -2353,7 +2353,7 @@ class Management(Protocol):
         name: Literal["GET /api/webhooks/billing"],
         **options: Unpack[CallOptions],
     ) -> Answer[BillingWebhookStatus]:
-        """Check that the webhook of the payment provider is there, and whose it is."""
+        """Check that the billing webhook is there, and for which provider."""
 
     @overload
     def call(
@@ -2373,7 +2373,7 @@ class Management(Protocol):
         query: GetCellV1DeletionsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[DeletionsResponse]:
-        """List what the cell has reported as erased."""
+        """List the deletions that the cell has reported."""
 
     @overload
     def call(
@@ -2383,7 +2383,7 @@ class Management(Protocol):
         query: GetCellV1FeedQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[FeedResponse]:
-        """Read what the cell must know and does not yet."""
+        """Read the changes that the cell has not applied yet."""
 
     @overload
     def call(
@@ -2401,7 +2401,7 @@ class Management(Protocol):
         name: Literal["GET /cell/v1/self"],
         **options: Unpack[CallOptions],
     ) -> Answer[CellSelf]:
-        """Read who the cell is to management."""
+        """Read how the cell is registered with management."""
 
     @overload
     def call(
@@ -2439,7 +2439,7 @@ class Management(Protocol):
         name: Literal["GET /dashboard"],
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Lead who is signed in to the console, and anybody else to sign-in."""
+        """Redirect to the console, or to sign-in where nobody is signed in."""
 
     @overload
     def call(
@@ -2449,7 +2449,7 @@ class Management(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Lead who is signed in to the console, and anybody else to sign-in."""
+        """Redirect to the console, or to sign-in where nobody is signed in."""
 
     @overload
     def call(
@@ -2475,7 +2475,7 @@ class Management(Protocol):
         name: Literal["GET /health/lifecycle"],
         **options: Unpack[CallOptions],
     ) -> Answer[ManagementLifecycleStatus]:
-        """Read where the process is in its life, and how it came there."""
+        """Read the state of the process and its past transitions."""
 
     @overload
     def call(
@@ -2603,7 +2603,7 @@ class Management(Protocol):
         query: GetSignInStartQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Lead to the sign-in provider."""
+        """Redirect to the sign-in provider."""
 
     @overload
     def call(
@@ -2631,7 +2631,7 @@ class Management(Protocol):
         query: GetSignedInQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Take a browser back from the sign-in provider."""
+        """Finish a sign-in when the provider sends the browser back."""
 
     @overload
     def call(
@@ -2649,7 +2649,7 @@ class Management(Protocol):
         body: Any,
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Make the first organization of the person who is signed in."""
+        """Create the first organization of the person who is signed in."""
 
     @overload
     def call(
@@ -2671,7 +2671,7 @@ class AsyncManagement(Protocol):
         name: Literal["GET /"],
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Lead who is signed in to the console, and anybody else to sign-in."""
+        """Redirect to the console, or to sign-in where nobody is signed in."""
 
     @overload
     async def call(
@@ -2723,7 +2723,7 @@ class AsyncManagement(Protocol):
         name: Literal["POST /api/auth/refresh"],
         **options: Unpack[CallOptions],
     ) -> Answer[ExchangeResponse]:
-        """Make new tokens by the refresh cookie."""
+        """Refresh the tokens of the session by its refresh cookie."""
 
     @overload
     async def call(
@@ -2760,7 +2760,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[ApiKeyIssued]:
-        """Make an API key with at most what the caller has."""
+        """Create an API key with at most the rights of the caller."""
 
     @overload
     async def call(
@@ -2794,7 +2794,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1AuditEventsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[AuditEventList]:
-        """List who did what in the organization, newest first."""
+        """List the audit entries of the organization, newest first."""
 
     @overload
     async def call(
@@ -2804,7 +2804,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1CellsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CellList]:
-        """List the cells, newest first, how full they are and how far behind their feeds."""
+        """List the cells, newest first, with their load and the lag of their feeds."""
 
     @overload
     async def call(
@@ -2859,7 +2859,7 @@ class AsyncManagement(Protocol):
         body: CliLoginBegin = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CliLoginBegun]:
-        """Begin to sign in on a command line."""
+        """Start the sign-in of a command line."""
 
     @overload
     async def call(
@@ -2894,7 +2894,7 @@ class AsyncManagement(Protocol):
         body: CliLoginPoll,
         **options: Unpack[CallOptions],
     ) -> Answer[CliLoginKey | CliLoginPending]:
-        """Ask what became of a sign-in."""
+        """Poll the sign-in of a command line."""
 
     @overload
     async def call(
@@ -2926,7 +2926,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OauthClient]:
-        """Register a client of OAuth that people of the organization may allow."""
+        """Register an OAuth client that people of the organization may allow."""
 
     @overload
     async def call(
@@ -2936,7 +2936,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1OauthClientsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OauthClientList]:
-        """List the clients of OAuth that the organization registered."""
+        """List the OAuth clients that the organization registered."""
 
     @overload
     async def call(
@@ -2947,7 +2947,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Deleted]:
-        """Delete a client of OAuth."""
+        """Delete an OAuth client."""
 
     @overload
     async def call(
@@ -2957,7 +2957,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1OauthGrantsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OauthGrantList]:
-        """List what clients were allowed."""
+        """List the grants that people gave to OAuth clients."""
 
     @overload
     async def call(
@@ -2968,7 +2968,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Deleted]:
-        """End what a client was allowed."""
+        """End a grant of an OAuth client."""
 
     @overload
     async def call(
@@ -2979,7 +2979,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1OperationsIdQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Operation]:
-        """Read what became of a command."""
+        """Read an operation, which tells how far a command on a service has come."""
 
     @overload
     async def call(
@@ -2998,7 +2998,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OrganizationMade]:
-        """Make an organization."""
+        """Create an organization."""
 
     @overload
     async def call(
@@ -3010,7 +3010,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[InvitationMade]:
-        """Invite an address."""
+        """Invite a person by their e-mail address."""
 
     @overload
     async def call(
@@ -3043,7 +3043,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1OrganizationsIdMembersQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[MemberList]:
-        """List who belongs to the organization, and in which role."""
+        """List the members of the organization with their roles."""
 
     @overload
     async def call(
@@ -3055,7 +3055,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Member]:
-        """Give a member another role."""
+        """Change the role of a member."""
 
     @overload
     async def call(
@@ -3106,7 +3106,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[AdoptedResponse]:
-        """Take back what a cell says it has."""
+        """Adopt an instance in quarantine as a service again."""
 
     @overload
     async def call(
@@ -3116,7 +3116,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1RevocationsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CellRevocationList]:
-        """List what cells have revoked by themselves, newest first."""
+        """List the revocations that cells made by themselves, newest first."""
 
     @overload
     async def call(
@@ -3127,7 +3127,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[RevocationWithdrawn]:
-        """Withdraw what a cell has revoked by itself."""
+        """Withdraw a revocation that a cell made by itself."""
 
     @overload
     async def call(
@@ -3227,7 +3227,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Deleted]:
-        """Take a partner credential back."""
+        """Revoke a partner credential."""
 
     @overload
     async def call(
@@ -3308,7 +3308,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Operation]:
-        """Take writes again."""
+        """Resume a suspended service, which accepts writes again."""
 
     @overload
     async def call(
@@ -3320,7 +3320,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Operation]:
-        """Look at the service again at once."""
+        """Retry the reconciliation of a service at once."""
 
     @overload
     async def call(
@@ -3332,7 +3332,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Operation]:
-        """Refuse writes to the service until it is resumed."""
+        """Suspend a service, which refuses writes until it is resumed."""
 
     @overload
     async def call(
@@ -3343,7 +3343,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1ServicesIdUsageQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Usage]:
-        """Read what a service was asked and holds, by minute, hour or day."""
+        """Read the usage of a service by minute, hour or day."""
 
     @overload
     async def call(
@@ -3364,7 +3364,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Tenant]:
-        """Make a tenant."""
+        """Create a tenant."""
 
     @overload
     async def call(
@@ -3408,7 +3408,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1TenantsIdBillingEventsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[BillingEventList]:
-        """List what the payment provider has said about the tenant and what became of it, newest first."""
+        """List the billing events of the tenant with their effects, newest first."""
 
     @overload
     async def call(
@@ -3420,7 +3420,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OrderingResetResult]:
-        """Drop what orders the stored events of a subscription."""
+        """Reset the ordering of the billing events of a subscription."""
 
     @overload
     async def call(
@@ -3465,7 +3465,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Deleted]:
-        """Take a token back."""
+        """Revoke a token."""
 
     @overload
     async def call(
@@ -3477,7 +3477,7 @@ class AsyncManagement(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[TokenChild]:
-        """Register a link that was made offline from a token."""
+        """Register a capability that was narrowed offline from a token."""
 
     @overload
     async def call(
@@ -3488,7 +3488,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1TenantsIdUsageQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Usage]:
-        """Read what all services of a tenant together were asked and hold, by minute, hour or day."""
+        """Read the usage of all services of a tenant together, by minute, hour or day."""
 
     @overload
     async def call(
@@ -3498,7 +3498,7 @@ class AsyncManagement(Protocol):
         query: GetApiV1UsageQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[UsageByService]:
-        """Read what each service was asked and holds, by minute, hour or day."""
+        """Read the usage of each service by minute, hour or day."""
 
     @overload
     async def call(
@@ -3506,7 +3506,7 @@ class AsyncManagement(Protocol):
         name: Literal["GET /api/webhooks/billing"],
         **options: Unpack[CallOptions],
     ) -> Answer[BillingWebhookStatus]:
-        """Check that the webhook of the payment provider is there, and whose it is."""
+        """Check that the billing webhook is there, and for which provider."""
 
     @overload
     async def call(
@@ -3526,7 +3526,7 @@ class AsyncManagement(Protocol):
         query: GetCellV1DeletionsQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[DeletionsResponse]:
-        """List what the cell has reported as erased."""
+        """List the deletions that the cell has reported."""
 
     @overload
     async def call(
@@ -3536,7 +3536,7 @@ class AsyncManagement(Protocol):
         query: GetCellV1FeedQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[FeedResponse]:
-        """Read what the cell must know and does not yet."""
+        """Read the changes that the cell has not applied yet."""
 
     @overload
     async def call(
@@ -3554,7 +3554,7 @@ class AsyncManagement(Protocol):
         name: Literal["GET /cell/v1/self"],
         **options: Unpack[CallOptions],
     ) -> Answer[CellSelf]:
-        """Read who the cell is to management."""
+        """Read how the cell is registered with management."""
 
     @overload
     async def call(
@@ -3592,7 +3592,7 @@ class AsyncManagement(Protocol):
         name: Literal["GET /dashboard"],
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Lead who is signed in to the console, and anybody else to sign-in."""
+        """Redirect to the console, or to sign-in where nobody is signed in."""
 
     @overload
     async def call(
@@ -3602,7 +3602,7 @@ class AsyncManagement(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Lead who is signed in to the console, and anybody else to sign-in."""
+        """Redirect to the console, or to sign-in where nobody is signed in."""
 
     @overload
     async def call(
@@ -3628,7 +3628,7 @@ class AsyncManagement(Protocol):
         name: Literal["GET /health/lifecycle"],
         **options: Unpack[CallOptions],
     ) -> Answer[ManagementLifecycleStatus]:
-        """Read where the process is in its life, and how it came there."""
+        """Read the state of the process and its past transitions."""
 
     @overload
     async def call(
@@ -3756,7 +3756,7 @@ class AsyncManagement(Protocol):
         query: GetSignInStartQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Lead to the sign-in provider."""
+        """Redirect to the sign-in provider."""
 
     @overload
     async def call(
@@ -3784,7 +3784,7 @@ class AsyncManagement(Protocol):
         query: GetSignedInQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Take a browser back from the sign-in provider."""
+        """Finish a sign-in when the provider sends the browser back."""
 
     @overload
     async def call(
@@ -3802,7 +3802,7 @@ class AsyncManagement(Protocol):
         body: Any,
         **options: Unpack[CallOptions],
     ) -> Answer[str]:
-        """Make the first organization of the person who is signed in."""
+        """Create the first organization of the person who is signed in."""
 
     @overload
     async def call(
