@@ -306,11 +306,11 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
   expected: BY_CLASS,
 }
 
-/** Where an agent writes and reads, a name that nobody reads is refused, and with it a claim to another's namespace. */
+/** Where an agent writes and reads, or a person is forgotten, a name that nobody reads is refused, and with it a claim to another's namespace. */
 function withRefusedNames(rows: Record<string, Row>): Record<string, Row> {
   const isRefused = (line: string) =>
     (/ \/v1\/(kv|working-memory|memory|advice)\//.test(line) && !TAKES_ANY_NAME.includes(line)) ||
-    line === 'POST /v1/cognitive/cycles'
+    ['POST /v1/cognitive/cycles', 'DELETE /v1/databases/{name}'].includes(line)
   return Object.fromEntries(
     Object.entries(rows).map(([line, row]) => [
       line,
