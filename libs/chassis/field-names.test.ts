@@ -113,7 +113,8 @@ test('another body refuses only what looks like a name of its own, at every dept
 })
 
 // Mutants: `found.isStrict ||` gone (colour, user_id are dropped); the look for a mend gone (user_id; `k` is `key`);
-// missingOf() gives nothing (`colour` without content); shapeOf() without kindShape() (`ttlMs` of a delete).
+// missingOf() gives nothing (`colour` without content); shapeOf() without kindShape() (`ttlMs` of a delete);
+// requireNoneOfBody() not called (`limit` of the body in the query).
 test('where unknown names are refused each is named, with its mend, and with what is missing beside it', async () => {
   await using server = await testHttpServer(routes)
   const apart = 'loci keeps people apart by database: send `x-loci-database: <name>`'
@@ -142,6 +143,8 @@ test('where unknown names are refused each is named, with its mend, and with wha
   assert.deepEqual((await server.ask('POST /refusing', { body: open })).json(), open)
   for (const path of ['/told?colour=1', '/refusing?user=ada'])
     assert.equal((await server.ask(`POST ${path}`, { body: { value: 1, content: 'x' } })).status, 400, path)
+  const misplaced = await server.ask('POST /told?limit=3', { body: { content: 'x' } })
+  assert.equal(misplaced.error.message, 'POST /told: send `limit` in the body, nothing was done.')
   const { error } = await server.ask('GET /nothing?user=ada')
   assert.equal(error.message, `The request was refused: unknown query parameter \`user\`; ${apart}.`)
   assert.equal((await server.ask('GET /nothing')).status, 200)

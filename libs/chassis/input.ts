@@ -102,11 +102,26 @@ export function inputOf(spec: Spec, params: unknown, url: string, body: unknown)
   const parse = spec.ignoresUnknownNames ? parseBySchema : parseInput
   const isStrict = spec.refusesUnknownNames ?? false
   const query = spec.query ?? (isStrict ? NOTHING : undefined)
+  const asked = query && parseQuery(queryOf(url))
+  if (isStrict) requireNoneOfBody(spec, Object.keys(asked ?? {}))
   return {
     params: spec.params && parseBySchema(spec.params, params, 'path'),
-    query: query && parse(query, parseQuery(queryOf(url)), 'query', isStrict),
+    query: query && parse(query, asked, 'query', isStrict),
     body: spec.body && (spec.bodyRaw || spec.bodyStream ? body : parse(spec.body, body, 'body', isStrict)),
   }
+}
+
+/** What the body has by that name is no unknown one: it stands in the wrong place. */
+function requireNoneOfBody({ method, path, query, body }: Spec, asked: string[]): void {
+  if (!(body instanceof z.ZodObject)) return
+  const own = query instanceof z.ZodObject ? query.shape : {}
+  const misplaced = asked.find((name) => !Object.hasOwn(own, name) && Object.hasOwn(body.shape, name))
+  if (misplaced !== undefined)
+    throw refusal(
+      `${method} ${path}: send \`${misplaced}\` in the body, nothing was done.`,
+      `query.${misplaced}`,
+      'belongs into the body',
+    )
 }
 
 const NOTHING = z.object({})
