@@ -111,11 +111,8 @@ interface CapabilityDemand {
   also?: Exclude<Operation, 'operator'>
   /** The handler must call requireServed() itself: the effect depends on the body, which is read later. */
   servedByHandler?: boolean
-  /**
-   * The body may name databases: where no header does, the handler must ask whether the credential covers those that
-   * it works on, be it the default one.
-   */
-  databaseNamedInBody?: boolean
+  /** Where no header names a database, the handler must ask itself whether the one that it works on is covered. */
+  databaseInBody?: boolean
   /** In units of the plan's rate (rates.ts), where it is more than 1. */
   cost?: number
   /**
@@ -254,7 +251,7 @@ export function capabilityAccess({
     arrival: Arrival,
     presented: Presented,
     instance: Instance | undefined,
-    { operations, kind, covered, orHolderOf, servedByHandler = false, databaseNamedInBody = false, cost }: Demand,
+    { operations, kind, covered, orHolderOf, servedByHandler = false, databaseInBody = false, cost }: Demand,
   ): Caller {
     if (!instance || instance.state === 'deleted')
       throw failures.refuse(addressOf(arrival, trustedProxies), instanceGone())
@@ -272,13 +269,10 @@ export function capabilityAccess({
       !operations.every((operation) => capability.ops.has(operation))
     if (!isReader) requireOperations(capability, operations)
     requireServiceType(instance, kind)
-    const database = databaseOf(arrival.headers, capability.ks, isReader ? kind.domains : covered, {
-      namedInBody: databaseNamedInBody,
-    })
+    const database = databaseOf(arrival.headers, capability.ks, isReader ? kind.domains : covered, databaseInBody)
     if (!servedByHandler) requireServed(instance, isReader ? 'read' : kind.effect)
     return {
-      instance,
-      database,
+      ...{ instance, database },
       ops: capability.ops,
       ks: capability.ks,
       holder: `${sub ?? jti}${child ? `/${child}` : ''}`,

@@ -68,7 +68,7 @@ export function databaseOf(
   headers: Headers,
   ks: readonly string[],
   domains: readonly Domain[],
-  { namedInBody = false } = {},
+  namedInBody: boolean,
 ): string {
   const sent = headers[HEADER.database]
   if (sent !== undefined && (typeof sent !== 'string' || !isDatabaseName(sent)))

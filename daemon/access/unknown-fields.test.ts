@@ -52,7 +52,7 @@ test('a misspelt field of an entry, or name of a query, is 400 and nothing is wr
     assert.equal((await tenant.call(`GET /v1/kv/entries?${query}`)).status, 400, query)
 })
 
-/** Where dropping a name would mix people, keep what should have ended, or erase what should stay: all that an agent calls. */
+/** Where dropping a name would mix people, keep what should have ended, or erase what should stay. */
 const REFUSING =
   /^(?!POST \/v1\/advice\/tools:rank$)\w+ \/v1\/(memory|working-memory|kv|advice)\/|^(POST \/v1\/cognitive\/cycles|DELETE \/v1\/databases\/\{name\})$/
 /** A partner's envelopes are its own, and the protocol of tool calls has fields that are none of ours. */

@@ -230,53 +230,6 @@ test('a cycle takes in up to twenty texts and says in words what is in mind now 
   assert.ok(unseen.text.includes('wm:read') && !unseen.text.includes('tulip'), unseen.text)
 })
 
-// Mutants: `fitted` that shows all; `cut` that keeps all, or by TEXT_ROOM alone; a resource without withinRoom().
-test('no result is larger than a model can read, whatever is stored, and it says what was left out', async () => {
-  const [token, db] = [everything(), fresh()]
-  const headers = { 'x-loci-database': db }
-  const size = async (name: McpTool, args: object) => {
-    const { result } = await rpc(token, 'tools/call', { name, arguments: args }, db)
-    assert.ok(!result?.isError, JSON.stringify(result).slice(0, 300))
-    // Where a token is two bytes, this is 25,000 of them.
-    const bytes = Buffer.byteLength(JSON.stringify(result))
-    assert.ok(bytes <= 50_000, `${name}: ${bytes} bytes`)
-    return result?.structuredContent as Said
-  }
-  const records = Array.from({ length: 40 }, (_, at) => ({ content: `Tulip ${at} ${'bulb '.repeat(3_000)}` }))
-  for (let at = 0; at < 40; at += 10)
-    await own.call(token, 'POST /v1/memory/records/batch', { headers, body: { records: records.slice(at, at + 10) } })
-  await own.call(token, 'POST /v1/memory/records', { headers, body: { content: `Rose ${'\u0001'.repeat(16_000)}` } })
-  const many = await size('recall', { query: 'tulip bulb', limit: 200, max_tokens: 1_000_000 })
-  assert.ok(many.memories.length >= 1 && many.leftOut > 0, `${many.memories.length} shown`)
-  const rose = await size('recall', { query: 'rose', limit: 1, max_tokens: 1_000_000 })
-  assert.match(rose.memories[0].content, /\(cut\)$/)
-  for (let at = 0; at < 9; at += 1)
-    await own.call(token, `PUT /v1/working-memory/slots/s${at}`, { headers, body: { value: 'x'.repeat(16_000) } })
-  // With as much beside the text as there may be, it is shown all the same, and hides nothing else.
-  const tags = Array.from({ length: 32 }, (_, at) => `${at}`.padEnd(64, 'é'))
-  const iris = { content: `Iris ${'petal '.repeat(2_700)}`, tags, contextId: 'é'.repeat(256), actor: 'é'.repeat(256) }
-  const evidenceRefs = Array.from({ length: 64 }, (_, at) => `${at}`.padEnd(256, 'é'))
-  const media = 'é'.repeat(4_096)
-  const metadata = { note: '"'.repeat(8_000) }
-  const stored = await own.call(token, 'POST /v1/memory/records', {
-    headers,
-    body: { ...iris, evidenceRefs, media, metadata },
-  })
-  assert.equal(stored.status, 200, stored.text)
-  const petals = await size('recall', { query: 'iris petal', limit: 1, max_tokens: 1_000_000 })
-  assert.deepEqual([petals.memories.length, petals.memories[0]?.tags], [1, tags])
-  const { id } = stored.json<{ id: string }>()
-  const { result } = await rpc(token, 'resources/read', { uri: `loci://memory/${id}` }, db)
-  assert.ok(Buffer.byteLength(JSON.stringify(result)) <= 50_000, `${Buffer.byteLength(JSON.stringify(result))} bytes`)
-  const [resource] = (result as never as { contents: { text: string }[] }).contents
-  const shown = JSON.parse(resource?.text ?? '{}')
-  assert.deepEqual([shown.id, shown.leftOut], [id, ['evidenceRefs', 'metadata']])
-  assert.ok(shown.content === iris.content, 'word for word')
-  const mind = await size('working_memory', { include_evicted: true })
-  assert.ok(mind.slots.length < mind.count && mind.leftOut === mind.count - mind.slots.length)
-  await size('run_cycle', { focus: 'tulip' })
-})
-
 // specification 199
 test('arguments and headers never widen: namespace, database and identity of others are refused or not heard', async () => {
   const other = await authority.addInstance()

@@ -152,7 +152,7 @@ test('several databases are asked at once, by one measure, and all of them must 
 })
 
 // Found from outside: a capability for two people was refused both, because it does not cover `default`.
-// Mutants: recall without `databaseNamedInBody`; databasesOf() that asks for no coverage where the body names none.
+// Mutants: recall without `databaseInBody`; databasesOf() that asks for no coverage where the body names none.
 test('a capability for several databases asks those that its body names, and none that it does not cover, with or without the header', async () => {
   const [one, two] = [fresh(), fresh()]
   await one.store('Ada likes tea')

@@ -49,7 +49,7 @@ export function recallRoutes({ access, pool, shares, index, parts, tails, keys }
         ...SHARED,
         method: 'POST',
         path: '/v1/memory/recall',
-        access: access.capability('memory:read', { databaseNamedInBody: true }),
+        access: access.capability('memory:read', { databaseInBody: true }),
         summary: 'Recall what answers a question, best first, with the reasons.',
         body: recallRequest,
         answers: { 200: recallResult },

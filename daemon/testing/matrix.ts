@@ -306,7 +306,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
   expected: BY_CLASS,
 }
 
-/** Where an agent writes and reads, or a person is forgotten, a name that nobody reads is refused, and with it a claim to another's namespace. */
+/** Where an agent calls, a name that nobody reads is refused, and with it a claim to another's namespace. */
 function withRefusedNames(rows: Record<string, Row>): Record<string, Row> {
   const isRefused = (line: string) =>
     (/ \/v1\/(kv|working-memory|memory|advice)\//.test(line) && !TAKES_ANY_NAME.includes(line)) ||

@@ -50,7 +50,7 @@ test('addresses of private, local, shared, mapped and tunnelled networks are not
 
 const REDIRECTS = { redirect_uris: ['https://c.example/done'] }
 
-// Mutants: the status, the type, the size not looked at; the kept refusal not looked at; the text not raced with the time.
+// Mutants: the status, the type, the size, the kept refusal not looked at; the text not raced with the time.
 test('a client’s document is read once, and only if it is small, prompt, JSON, of its own address and not led elsewhere', async () => {
   const type = { 'content-type': 'application/json' }
   const good = (id: string, change: object = {}) => JSON.stringify({ client_id: id, ...REDIRECTS, ...change })

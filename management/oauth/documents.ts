@@ -168,8 +168,8 @@ async function fetchText(url: URL, { resolve: lookUp, isAllowed, port, ca }: Rea
     asking.once('error', reject)
     asking.end()
   })
-  // Raced, because a request does not always tell its end: answered with another protocol (101) it ends without an event
-  // of ours, and what is never told would keep its place among the AT_ONCE_MAX for ever.
+  // Raced, because a request does not always tell its end: answered with another protocol (101) it ends without an
+  // event of ours, and what is never told would keep its place among the AT_ONCE_MAX for ever.
   return Promise.race([text, overdue])
 }
 
