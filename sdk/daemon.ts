@@ -535,7 +535,7 @@ export type DaemonOperations = {
       200: RecordStored
     }
   }
-  /** List memories, newest first or oldest first. With a filter, those that hold. */
+  /** List memories, newest first or oldest first. With a filter, those that hold. `total` says how many there are. */
   'GET /v1/memory/records': {
     given: {
       query?: {
@@ -1700,6 +1700,8 @@ export type RecordDeleted = {
 export type RecordList = {
   records: Record[]
   nextCursor: string | null
+  total: number
+  totalIsAtLeast: boolean
   damaged?: ({
     ref: string | null
     reason: 'digest_mismatch' | 'page_unreadable' | Other

@@ -17,6 +17,7 @@ import type {
   RecallRequest,
   RecallResult,
   RecordDeleted,
+  RecordList,
   RecordStored,
   RecordWrite,
   ToolRankResult,
@@ -113,6 +114,16 @@ export class User {
       const { body } = await daemon.call('GET /v1/memory/records', { ...options, query: { ...filter, cursor } })
       return { items: body.records, next: body.nextCursor ?? undefined }
     })
+  }
+
+  /** How many there are: with a filter, of those that hold; `totalIsAtLeast` where more were not counted. */
+  async countMemories(
+    filter: Omit<RecordFilter, 'limit' | 'order'> = {},
+    options: Options = {},
+  ): Promise<Pick<RecordList, 'total' | 'totalIsAtLeast'>> {
+    const daemon = await this.#daemon()
+    const { body } = await daemon.call('GET /v1/memory/records', { ...options, query: { ...filter, limit: 1 } })
+    return { total: body.total, totalIsAtLeast: body.totalIsAtLeast }
   }
 
   /** Erases it wherever it stands; the answer says where it was found, and is the receipt. */

@@ -67,7 +67,9 @@ export async function get(call: Call): Promise<Result> {
 
 export async function list(call: Call): Promise<Result> {
   return withUser(call, async (user) => {
-    const memories = await user.memories().all(wholeNumber(call, 'limit', 100_000) ?? LIST)
+    const limit = wholeNumber(call, 'limit', 100_000) ?? LIST
+    const memories = await user.memories().all(limit)
+    const { total } = memories.length < limit ? { total: memories.length } : await user.countMemories()
     const rows = memories.map(({ id, content, createdAt, tags }) => [
       id,
       ago(createdAt),
@@ -75,7 +77,8 @@ export async function list(call: Call): Promise<Result> {
       short(content),
     ])
     const none = `nothing is remembered of ${userOf(call)} yet; of whom there is something: loci people list`
-    return { data: { memories }, lines: rows.length > 0 ? columns(rows) : [none] }
+    const count = `${memories.length} of ${counted(total, 'memory', 'memories')}`
+    return { data: { memories, total }, lines: rows.length > 0 ? [...columns(rows), count] : [none] }
   })
 }
 

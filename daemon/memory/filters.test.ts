@@ -254,12 +254,14 @@ test('a list is narrowed to exactly what it names, both ways and by pages, in ta
   for (const [query, passes] of LISTS) {
     // Of the bread, which is older, only `until` lets something pass.
     const expected = all.flatMap((one, n) => (passes(one, n) ? [one.content] : []))
+    const passing = expected.length + (query.startsWith('until') ? 260 : 0)
     for (const order of ['asc', 'desc']) {
       const listed: string[] = []
       let cursor = ''
       for (let page = 0; page < 60; page += 1) {
-        const { records, nextCursor } = await memory.list(`?${query}&order=${order}&limit=7${cursor}`)
+        const { records, nextCursor, ...counted } = await memory.list(`?${query}&order=${order}&limit=7${cursor}`)
         assert.ok(records.length <= 7)
+        assert.deepEqual(counted, { total: passing, totalIsAtLeast: false }, `${query} ${order} page ${page}`)
         listed.push(...records.map(({ content }) => content).filter((content) => content.startsWith('The meeting')))
         if (nextCursor === null) break
         cursor = `&cursor=${nextCursor}`
@@ -279,6 +281,31 @@ test('without a filter a list has what was superseded too, oldest or newest firs
   assert.deepEqual(await contents('?key=code'), ['The code is rose'])
   const first = await memory.list('?order=asc&limit=1')
   assert.deepEqual(await contents(`?order=asc&limit=1&cursor=${first.nextCursor}`), ['The code is rose'])
+})
+
+// Mutants: mem_total() that counts what holds, or of every database; listAll() that counts its page.
+test('a list tells how many there are, of its own database alone, superseded ones too; none in one that is empty', async () => {
+  const [memory, beside] = [fresh(), fresh()]
+  const theirs = memoryOf(await addTenant(daemon), memory.db)
+  for (const one of [memory, beside, theirs])
+    await one.storeAll(Array.from({ length: 5 }, (_, n) => ({ content: `The code ${n} is tulip` })))
+  for (const content of ['The door is open', 'The door is closed']) await memory.store({ content, key: 'door' })
+  const totals = async (query: string) => {
+    const { total, totalIsAtLeast } = await memory.list(query)
+    return [total, totalIsAtLeast]
+  }
+  assert.deepEqual(await totals(''), [7, false])
+  const first = await memory.list('?limit=3')
+  assert.deepEqual(await totals('?limit=3'), [7, false])
+  assert.deepEqual(await totals(`?limit=3&cursor=${first.nextCursor}`), [7, false])
+  assert.deepEqual(await totals('?key=door'), [1, false])
+  assert.equal((await theirs.list('?limit=1')).total, 5)
+  assert.deepEqual([(await fresh().list()).total, (await fresh().list('?key=door')).total], [0, 0])
+  await memory.store({ content: 'Gone in a moment', ttlMs: 1 })
+  await eventually(async () => (await memory.list()).records.length === 7)
+  assert.deepEqual(await totals(''), [7, false])
+  await daemon.sql('update loci.databases set erasing_since = now() where name = $1', [memory.db])
+  assert.deepEqual(await totals(`?limit=3&cursor=${first.nextCursor}`), [0, false])
 })
 
 test('a list is refused with a time that is none, an order that is none, an empty or a repeated filter', async () => {

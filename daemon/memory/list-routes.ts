@@ -17,7 +17,7 @@ import type { Parts } from './parts/parts.ts'
 import { filterOf, holds, isAsked, type Narrowing } from './recall.ts'
 import { type RecordBody, recordText } from './records.ts'
 import { damagedOf, SHARED } from './routes.ts'
-import { findNumbered, listRecords, PAGE_BYTES_MAX, type StoredRecord, unreadable } from './store.ts'
+import { countRecords, findNumbered, listRecords, PAGE_BYTES_MAX, type StoredRecord, unreadable } from './store.ts'
 import type { Tails } from './tails.ts'
 import { languageOf } from './upkeep/config.ts'
 
@@ -35,6 +35,8 @@ interface ListOptions {
 interface ListPage {
   rows: StoredRecord[]
   next: number | null
+  total: number
+  totalIsAtLeast: boolean
 }
 
 /** Read at once: a body has up to 60 KB, and a page ends with its bytes. */
@@ -49,7 +51,7 @@ export function listRoutes({ access, pool, shares, index, parts, tails, keys }: 
         path: '/v1/memory/records',
         access: access.capability('memory:read'),
         summary: 'List memories, newest first or oldest first.',
-        details: 'With a filter, those that hold.',
+        details: 'With a filter, those that hold. `total` says how many there are.',
         query: recordListQuery,
         answers: { 200: recordList },
         errors: ['DATA_DAMAGED'],
@@ -58,7 +60,7 @@ export function listRoutes({ access, pool, shares, index, parts, tails, keys }: 
         const after = query.cursor === undefined ? null : seqOf('r', query.cursor)
         const asked = narrowingOf(query)
         return shares.inTurn(caller.instance.id, async () => {
-          const { rows, next } = await (asked
+          const { rows, next, ...counted } = await (asked
             ? listSome(caller, query, asked, after)
             : listAll(caller, query, after)
           ).catch((error) => {
@@ -66,10 +68,11 @@ export function listRoutes({ access, pool, shares, index, parts, tails, keys }: 
           })
           const texts = rows.flatMap((row) => (row.intact ? [recordText(row)] : []))
           const nextCursor = next === null ? null : cursorOf('r', next)
-          return reply(
-            200,
-            `{"records":[${texts.join(',')}],${JSON.stringify({ nextCursor, ...damagedOf(rows) }).slice(1)}`,
-          )
+          // A list that is one page was counted by reading it.
+          const isWhole = after === null && next === null
+          const { total, totalIsAtLeast } = isWhole ? { total: rows.length, totalIsAtLeast: false } : counted
+          const rest = { nextCursor, total, totalIsAtLeast, ...damagedOf(rows) }
+          return reply(200, `{"records":[${texts.join(',')}],${JSON.stringify(rest).slice(1)}`)
         })
       },
     ),
@@ -82,13 +85,15 @@ export function listRoutes({ access, pool, shares, index, parts, tails, keys }: 
   ): Promise<ListPage> {
     const rows = await listRecords(pool, instance.id, database, { after, limit, order })
     const last = rows.at(-1)?.seq
-    if (last === undefined) return { rows, next: null }
+    if (last === undefined && after === null) return { rows, next: null, total: 0, totalIsAtLeast: false }
+    const counted = { total: await countRecords(pool, instance.id, database), totalIsAtLeast: false }
+    if (last === undefined) return { rows, next: null, ...counted }
     // A page that ended by its bytes has a next one if anything is behind it. A page may end with a damaged row: its
     // number is that of the index.
     const isMore =
       rows.length >= limit ||
       (await listRecords(pool, instance.id, database, { after: last, limit: 1, order })).length > 0
-    return { rows, next: isMore ? last : null }
+    return { rows, next: isMore ? last : null, ...counted }
   }
 
   async function listSome(
@@ -98,7 +103,8 @@ export function listRoutes({ access, pool, shares, index, parts, tails, keys }: 
     after: number | null,
   ): Promise<ListPage> {
     const place = { instanceId: instance.id, database }
-    const { seqs, seq, unread } = await findSeqs(place, asked, { after, isDown: order === 'desc', limit: limit + 1 })
+    const page = { after, isDown: order === 'desc', limit: limit + 1 }
+    const { seqs, total, isAtLeast, seq, unread } = await findSeqs(place, asked, page)
     // Of the tail: nobody can say whether they would have been listed, or where.
     const rows = after === null && unread.length > 0 ? await findNumbered(pool, instance.id, database, unread) : []
     let [read, bytes] = [0, 0]
@@ -111,7 +117,8 @@ export function listRoutes({ access, pool, shares, index, parts, tails, keys }: 
       }
       read += wanted.length
     }
-    return { rows, next: read < seqs.length ? (seqs[read - 1] ?? null) : null }
+    const next = read < seqs.length ? (seqs[read - 1] ?? null) : null
+    return { rows, next, total, totalIsAtLeast: isAtLeast }
   }
 
   async function findSeqs(
@@ -122,13 +129,14 @@ export function listRoutes({ access, pool, shares, index, parts, tails, keys }: 
     const { state, tail, damaged: unread } = await tails.read(pool, place, null)
     const language = languageOf(state)
     const segments = await parts.of(place, state, language)
-    if (segments.length === 0 && tail.length === 0) return { seqs: [], seq: state.seq, unread }
+    const none = { seqs: [], total: 0, isAtLeast: false }
+    if (segments.length === 0 && tail.length === 0) return { ...none, seq: state.seq, unread }
     const filter = filterOf(asked, facetsOf(await keys.of(place.instanceId))) ?? {}
-    const seqs = await index.list({
+    const listed = await index.list({
       ...{ instanceId: place.instanceId, database: `${place.database}@${state.life}`, language, segments, tail },
       ...{ masked: state.changed, page: { filter, ...page } },
     })
-    return { seqs, seq: state.seq, unread }
+    return { ...listed, seq: state.seq, unread }
   }
 }
 

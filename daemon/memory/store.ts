@@ -230,6 +230,16 @@ export async function listRecords(
   return rows
 }
 
+/** As its head counts them: superseded ones too, and those whose time was over a moment ago. */
+export async function countRecords(sql: Sql, instanceId: string, database: string): Promise<number> {
+  const { rows } = await sql.query<{ total: number }>({
+    name: 'mem_total',
+    text: 'select loci.mem_total($1, $2) as total',
+    values: [instanceId, database],
+  })
+  return rows[0]?.total ?? 0
+}
+
 /** Those of the numbers that are there, in their order: the second stage of a recall. */
 export async function findNumbered(
   sql: Sql,

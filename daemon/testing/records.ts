@@ -29,6 +29,14 @@ export interface TestRecord {
   source: { type: string; ref: string | null; actor: string | null; trust: string }
 }
 
+interface TestRecordList {
+  records: TestRecord[]
+  nextCursor: string | null
+  total: number
+  totalIsAtLeast: boolean
+  damaged?: object[]
+}
+
 export interface TestRecall {
   results: (Pick<TestRecord, 'id' | 'content' | 'contextId' | 'version' | 'validTo'> & {
     score: number
@@ -52,7 +60,7 @@ export interface TestMemory {
   /** In batches of 100. */
   storeAll(records: object[]): Promise<TestRecord[]>
   get(id: string): Promise<TestAnswer>
-  list(query?: string): Promise<{ records: TestRecord[]; nextCursor: string | null; damaged?: object[] }>
+  list(query?: string): Promise<TestRecordList>
   recall(body: string | object): Promise<TestRecall>
   contents(body: string | object): Promise<string[]>
 }

@@ -103,7 +103,18 @@ const damaged = z.array(
 )
 
 export const recordList = z
-  .object({ records: z.array(record), nextCursor: z.string().nullable(), damaged: damaged.optional() })
+  .object({
+    records: z.array(record),
+    nextCursor: z.string().nullable(),
+    total: z.int().min(0).meta({
+      description:
+        'How many match, on all pages, damaged ones included. Exact; beyond the first page it may count some that ended a moment ago.',
+    }),
+    totalIsAtLeast: z.boolean().meta({
+      description: 'There may be more: with a filter, counting ends after 100,000 memories that were looked at.',
+    }),
+    damaged: damaged.optional(),
+  })
   .meta({ id: 'RecordList', description: 'Newest first, or as `order` says.' })
 
 const RECORDS_READ_MAX = 100

@@ -58,7 +58,7 @@ export class Database {
       case 'POST /v1/memory/records/batch':
         return { records: this.#memories.storeAll((body as RecordBatch).records) }
       case 'GET /v1/memory/records':
-        return { records: this.#memories.list(), nextCursor: null }
+        return this.#listMemories(query)
       case 'GET /v1/memory/records/{}':
         return this.#memories.get(key)
       case 'DELETE /v1/memory/records/{}':
@@ -137,6 +137,11 @@ export class Database {
       else whole[name] = value
     }
     return this.#putSlot(key, whole, demand)
+  }
+
+  #listMemories(query: URLSearchParams): object {
+    const records = this.#memories.list(query)
+    return { records, nextCursor: null, total: records.length, totalIsAtLeast: false }
   }
 
   #listSlots(): object {

@@ -87,8 +87,14 @@ export class Memories {
     return found
   }
 
-  list(): MemoryRecord[] {
-    return this.#alive().toReversed()
+  /** With a filter, those that hold. */
+  list(query = new URLSearchParams()): MemoryRecord[] {
+    const of = (name: string) => (query.has(name) ? query.getAll(name) : undefined)
+    const [kinds, tags, actors, contextIds, keys] = ['kind', 'tag', 'actor', 'contextId', 'key'].map(of)
+    const asked = { query: '', kinds, tags, actors, contextIds, keys }
+    const isNarrowed = [kinds, tags, actors, contextIds, keys].some((one) => one !== undefined)
+    const newest = this.#alive().toReversed()
+    return isNarrowed ? newest.filter((one) => one.validTo === null && fits(one, asked)) : newest
   }
 
   /** Every record that says the same, in any case and spacing. */

@@ -4,7 +4,7 @@ import type { Record as Memory } from '@loci/sdk/daemon.ts'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo, useRef } from 'react'
-import { counted, shortId } from '../../format.ts'
+import { count, counted, shortId } from '../../format.ts'
 import { useService } from '../../frame/service.tsx'
 import { useRowKeys } from '../../keys/rows.ts'
 import { Card } from '../../parts/card.tsx'
@@ -26,10 +26,21 @@ export function Browse({ search }: { search: MemorySearch }) {
   const records = useMemo(() => pages?.flatMap((page) => page.records) ?? [], [pages])
   const damaged = pages?.flatMap((page) => page.damaged ?? []) ?? []
   const isNarrowed = isFiltered(search)
+  const { total, totalIsAtLeast: isAtLeast } = pages?.at(-1) ?? {}
   return (
     <Card
       title={search.order === 'asc' ? 'Oldest first' : 'Newest first'}
-      aside={isNarrowed ? 'those that hold' : 'those that were superseded too'}
+      aside={
+        <>
+          {total !== undefined && (
+            <span className="tn">
+              {count(records.length)} of {isAtLeast && 'at least '}
+              {count(total)} ·{' '}
+            </span>
+          )}
+          {isNarrowed ? 'those that hold' : 'those that were superseded too'}
+        </>
+      }
       flush
     >
       <div className="b row wrap sm filters">

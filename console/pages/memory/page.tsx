@@ -32,7 +32,7 @@ export function Page() {
         title="Memory"
         of={view.service.name}
         sub={
-          typeof total === 'number' && (
+          total !== undefined && (
             <>
               {counted(total, 'record')} in <code>{database}</code>
             </>

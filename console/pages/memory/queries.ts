@@ -10,7 +10,6 @@ import { CANDIDATES_MAX, listQuery } from './parts.ts'
 const PAGE = 50
 /** A question is asked again when somebody asks it, not because she looked elsewhere for a moment. */
 const ASKED_MS = 60_000
-const DATABASES_MAX = 1_000
 
 export function recallQuery({ at, daemon }: ServiceInView, request: RecallRequest | undefined) {
   return infiniteQueryOptions({
@@ -56,15 +55,15 @@ export function recordsQuery({ at, daemon }: ServiceInView, search: MemorySearch
   })
 }
 
-/** How many memories there are. Only operators may know of all databases: others see no number. */
+/** How many memories there are, superseded ones too. Nothing but the number is kept of the answer. */
 export function countQuery({ at, daemon }: ServiceInView) {
   return queryOptions({
     queryKey: factsKey(at, 'records'),
     retry: false,
     refetchInterval: false,
     queryFn: async ({ signal }) => {
-      const { body } = await daemon.call('GET /v1/databases', { query: { limit: DATABASES_MAX }, signal })
-      return body.databases.find(({ name }) => name === at.database)?.records ?? (body.nextCursor === null ? 0 : null)
+      const { body } = await daemon.call('GET /v1/memory/records', { query: { limit: 1 }, signal })
+      return body.total
     },
   })
 }

@@ -10,7 +10,7 @@ import { withChanges } from './changes.ts'
 import { type Base, type Database, openDatabase } from './database.ts'
 import { eachEntry, entryString } from './dictionary.ts'
 import { DamagedSegmentError, openSegment, type Segment } from './format.ts'
-import { listItems, type Page } from './listing.ts'
+import { type Listed, listItems, type Page } from './listing.ts'
 import { signBytesOf } from './meaning.ts'
 import { type Found, type SearchOptions, type SearchWork, search } from './search.ts'
 import { wordBytesOf } from './segment-words.ts'
@@ -47,8 +47,8 @@ export interface EngineAnswer extends Found {
 
 export interface Engine {
   search(request: EngineRequest): EngineAnswer
-  /** Numbers of items, in the order of the page. */
-  list(request: EngineRequest & { page: Page }): { seqs: number[]; derivedBytes: number }
+  /** Numbers of items. */
+  list(request: EngineRequest & { page: Page }): Listed & { derivedBytes: number }
   /** Takes what a request brings, which later ones rely on, and leaves the search. */
   accept(request: EngineRequest): void
   forget(key: string): void
@@ -103,8 +103,8 @@ export function createEngine(): Engine {
     },
     list(request) {
       const held = accept(request)
-      const seqs = listItems(databaseOf(held, null), request.page)
-      return { seqs, derivedBytes: derivedBytesOf(held) }
+      const listed = listItems(databaseOf(held, null), request.page)
+      return { ...listed, derivedBytes: derivedBytesOf(held) }
     },
     forget: (key) => databases.delete(key),
   }

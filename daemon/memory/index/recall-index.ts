@@ -13,7 +13,7 @@ import { type ByteCache, createByteCache } from './cache.ts'
 import { createEngine, type EngineAnswer, type EngineRequest, MissingPartError } from './engine.ts'
 import type { Filter } from './filter.ts'
 import { itemsOfSegment } from './format.ts'
-import type { Page } from './listing.ts'
+import type { Listed, Page } from './listing.ts'
 import type { Found, Ranked, SearchOptions } from './search.ts'
 import { createThread, LateError, type Thread } from './thread.ts'
 import { unpackRanked } from './worker.ts'
@@ -54,7 +54,7 @@ export interface RecallIndex {
   search(request: RecallRequest): Promise<Ranked[]>
   /** The same for a cycle. */
   find(request: CueRequest): Promise<Found>
-  list(request: ListRequest): Promise<number[]>
+  list(request: ListRequest): Promise<Listed>
   /** The body of a segment of these rows, with the vectors of those that were encoded lately. */
   build(records: readonly RecordText[], language: Language): Promise<Uint8Array>
   /** One segment of the given ones without the dropped seqs, with vectors that were made since. */
@@ -146,10 +146,9 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
 
   const find = (request: RecallRequest | CueRequest, given?: Vectors): Promise<Found> => ask(request, run, given)
 
-  async function list({ page, ...request }: ListRequest): Promise<number[]> {
+  async function list({ page, ...request }: ListRequest): Promise<Listed> {
     const asked = { ...request, query: null, words: [], fresh: [], options: { limit: 0 } }
-    const { seqs } = await ask(asked, (where, sending) => runList(where, { ...sending, page }))
-    return seqs
+    return ask(asked, (where, sending) => runList(where, { ...sending, page }))
   }
 
   async function ask<Answer extends { derivedBytes: number }>(

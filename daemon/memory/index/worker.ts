@@ -9,7 +9,7 @@ import { PARTS } from '../weights.ts'
 import { type MergeOptions, mergeSegments } from './build.ts'
 import { buildFrom, createEngine, type EngineRequest, MissingPartError } from './engine.ts'
 import { DamagedSegmentError } from './format.ts'
-import type { Page } from './listing.ts'
+import type { Listed, Page } from './listing.ts'
 import type { Found, Ranked, SearchWork } from './search.ts'
 
 export type Task =
@@ -22,7 +22,7 @@ export type ToWorker = { kind: 'forget'; key: string } | (Task & { id: number; e
 
 type Answer =
   | ({ id: number; ranked: Float64Array; derivedBytes: number; work: SearchWork } & Omit<Found, 'ranked'>)
-  | { id: number; seqs: number[]; derivedBytes: number }
+  | ({ id: number; derivedBytes: number } & Listed)
   | { id: number; body: Uint8Array }
   | { id: number; expired: true }
   | { id: number; failed: { problem: string; because: 'damage' | 'missing' | 'fault' } }

@@ -1249,6 +1249,8 @@ class RecordDeletedCheckedItem(TypedDict):
 class _RecordList(TypedDict):
     records: list[Record]
     nextCursor: str | None
+    total: int
+    totalIsAtLeast: bool
 
 
 class RecordList(_RecordList, total=False):

@@ -1,9 +1,9 @@
-"""What a recall found."""
+"""What a recall found, and how many memories there are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from .calls import Answer
@@ -42,6 +42,12 @@ class Hits(Found):
         self.next_cursor = body["nextCursor"]
         self.request_id = answered.request_id
         self.answer = body
+
+
+class MemoryCount(TypedDict):
+    total: int
+    #: There may be more: counting ended at a bound.
+    totalIsAtLeast: bool
 
 
 def _hits_of(body: RecallResult) -> Iterable[Hit]:

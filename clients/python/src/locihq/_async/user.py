@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..calls import NO_KEY, NO_OPTIONS, KeyedOptions, Options, camel
 from ..error import LociError
 from ..frames import ServiceEvent
-from ..recall import Hits
+from ..recall import Hits, MemoryCount
 from .entries import AsyncEntries
 from .following import follow
 from .pages import AsyncPaged, Page
@@ -105,6 +105,13 @@ class AsyncUser:
             return Page(body["records"], body["nextCursor"])
 
         return AsyncPaged(read)
+
+    async def count_memories(self, *, options: Options = NO_OPTIONS, **filter: Unpack[MemoryFilter]) -> MemoryCount:
+        """How many there are: with a filter, of those that hold; `totalIsAtLeast` where more were not counted."""
+        daemon = await self.daemon()
+        query: Any = {**camel(filter), "limit": 1}
+        body = (await daemon.call("GET /v1/memory/records", query=query, **options)).body
+        return {"total": body["total"], "totalIsAtLeast": body["totalIsAtLeast"]}
 
     async def forget(self, memory: str | Mapping[str, Any], *, options: Options = NO_OPTIONS) -> RecordDeleted:
         """Erases it wherever it stands; the answer says where it was found, and is the receipt."""

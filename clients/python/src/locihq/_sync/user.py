@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..calls import NO_KEY, NO_OPTIONS, KeyedOptions, Options, camel
 from ..error import LociError
 from ..frames import ServiceEvent
-from ..recall import Hits
+from ..recall import Hits, MemoryCount
 from .entries import Entries
 from .following import follow
 from .pages import Paged, Page
@@ -107,6 +107,13 @@ class User:
             return Page(body["records"], body["nextCursor"])
 
         return Paged(read)
+
+    def count_memories(self, *, options: Options = NO_OPTIONS, **filter: Unpack[MemoryFilter]) -> MemoryCount:
+        """How many there are: with a filter, of those that hold; `totalIsAtLeast` where more were not counted."""
+        daemon = self.daemon()
+        query: Any = {**camel(filter), "limit": 1}
+        body = (daemon.call("GET /v1/memory/records", query=query, **options)).body
+        return {"total": body["total"], "totalIsAtLeast": body["totalIsAtLeast"]}
 
     def forget(self, memory: str | Mapping[str, Any], *, options: Options = NO_OPTIONS) -> RecordDeleted:
         """Erases it wherever it stands; the answer says where it was found, and is the receipt."""

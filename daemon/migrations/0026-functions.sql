@@ -1,0 +1,2 @@
+-- serves: 0003
+-- functions: e8330a9e7de4dd9a48e0dc6d81642de56357f8b4431a5556a08f6af963fd4d87
