@@ -39,6 +39,8 @@ export type Hits = Hit[] & {
   readonly reason: string | undefined
   /** Where it abstained: the most relevant there is. */
   readonly nearest: NonNullable<RecallResult['nearest']>
+  /** Of `recordIds`: where these stand, also below the cut, and why. */
+  readonly named: NonNullable<RecallResult['named']>
   /** What to give as `cursor` for those after these; undefined at the end. */
   readonly nextCursor: string | undefined
   readonly requestId: string | undefined
@@ -96,9 +98,9 @@ export class User {
     const call = { ...options, repeatable: true, body: { query, explain: true, ...given } }
     const { body, requestId } = await daemon.call('POST /v1/memory/recall', call)
     const hits = body.results.map((result) => ({ ...result, why: whyOf(result.explain?.words ?? []) }))
-    const { abstained, reason, nearest = [] } = body
+    const { abstained, reason, nearest = [], named = [] } = body
     const nextCursor = body.nextCursor ?? undefined
-    return Object.assign(hits, { abstained, reason, nearest, nextCursor, requestId, answer: body })
+    return Object.assign(hits, { abstained, reason, nearest, named, nextCursor, requestId, answer: body })
   }
 
   /** A memory by its id, also one that was superseded; undefined where there is none. */

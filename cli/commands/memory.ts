@@ -31,10 +31,12 @@ export async function store(call: Call): Promise<Result> {
 export async function recall(call: Call): Promise<Result> {
   return withUser(call, async (user, service) => {
     const tags = call.list('tag')
+    const expected = call.list('expect')
     const hits = await user.recall(argument(call, 0), {
       limit: wholeNumber(call, 'limit', 100) ?? 5,
       ...(tags.length > 0 ? { tags: [...tags] } : {}),
       minRelevance: shareOf(call, 'min-relevance'),
+      ...(expected.length > 0 ? { recordIds: [...expected] } : {}),
     })
     const lines = hits.flatMap((hit, at) => {
       const parts = (hit.explain?.parts ?? []).filter(({ contribution }) => Math.abs(contribution) >= 0.005)
@@ -51,9 +53,14 @@ export async function recall(call: Call): Promise<Result> {
       `nothing that is remembered answers this${hits.reason ? `: ${hits.reason}` : ''}`,
       ...(call.has('why') ? nearest : []),
     ]
+    const named = hits.named.map(({ id, standing, reason, rank, among, relevance }) => {
+      const numbers = relevance === null ? '' : `  ${share(relevance)}`
+      const stands = rank === null ? standing.replaceAll('_', ' ') : `${rank} of ${among}, ${standing}`
+      return `expected  ${id}${numbers}  ${stands}: ${reason}`
+    })
     const place = `service ${service.info?.slug ?? service.id}, user ${userOf(call)}`
     const count = `${counted(hits.length, 'result')} · ${Math.round(hits.answer.tookMs)} ms · ${place}`
-    return { data: hits.answer, lines: [...(hits.length > 0 ? lines : none), count] }
+    return { data: hits.answer, lines: [...(hits.length > 0 ? lines : none), ...named, count] }
   })
 }
 

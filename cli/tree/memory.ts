@@ -30,6 +30,7 @@ export const MEMORY: readonly Command[] = [
       LIMIT,
       { name: 'why', summary: 'say why each was found, or what was nearest' },
       { name: 'tag', value: 'tag', many: true, summary: 'only those with this tag' },
+      { name: 'expect', value: 'id', many: true, summary: 'where this memory stands, also if it is not among them' },
       { name: 'min-relevance', value: 'share', summary: 'only those at least so relevant, 0 to 1' },
     ],
     run: async (call) => (await import('../commands/memory.ts')).recall(call),

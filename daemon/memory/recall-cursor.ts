@@ -35,7 +35,10 @@ export function nextCursorOf(request: RecallRequest, databases: readonly string[
 }
 
 /** Of all that decides what is found; a page may have another length, or explain itself. */
-function digestOf({ cursor, limit, tokenBudget, explain, ...asked }: RecallRequest, databases: readonly string[]) {
+function digestOf(
+  { cursor, limit, tokenBudget, explain, recordIds, ...asked }: RecallRequest,
+  databases: readonly string[],
+) {
   return createHash('sha256')
     .update(canonical({ ...asked, databases }))
     .digest('base64url')

@@ -141,7 +141,7 @@ interface Candidate {
  * By default a recall abstains unless a record is an answer more likely than not, and shows beside it what has at least
  * half of its relevance. Who says how much is enough, by relevance or by score, or that nothing is, has decided.
  */
-function barsOf({ abstain, minScore, minRelevance }: RecallRequest) {
+export function barsOf({ abstain, minScore, minRelevance }: RecallRequest) {
   const isDecided = !abstain || minScore !== undefined || minRelevance !== undefined
   const least = minRelevance ?? 0
   return {
@@ -276,24 +276,31 @@ export function holds({ version, validTo, archivedAt }: Intact, seq: number): bo
   return version > seq || (validTo === null && archivedAt === null)
 }
 
-function held({ validFrom, validTo, archivedAt }: Intact, now: number): boolean {
+export function held({ validFrom, validTo, archivedAt }: Intact, now: number): boolean {
   const isOver = (time: Date | null) => time !== null && time.getTime() <= now
   return validFrom.getTime() <= now && !isOver(validTo) && !isOver(archivedAt)
 }
 
-/** What passed by a hash in the index is compared with what it is made of. */
-export function isAsked({ key, createdAt }: Intact, body: RecordBody, request: Narrowing): boolean {
-  const { kinds, tags, contextIds, keys, metadata, since, until } = request
+/** What passed by a hash in the index is compared with what it is made of. Actors are compared by the index alone. */
+export function isAsked(row: Intact, body: RecordBody, { actors, ...request }: Narrowing): boolean {
+  return filtersAgainst(row, body, request).length === 0
+}
+
+/** Which fields of the request leave a record out. */
+export function filtersAgainst({ key, createdAt }: Intact, body: RecordBody, request: Narrowing): string[] {
+  const { actors, kinds, tags, contextIds, keys, metadata, since, until } = request
   const at = body.occurredAt === null ? createdAt.getTime() : Date.parse(body.occurredAt)
-  return (
-    (!kinds || kinds.includes(body.kind)) &&
-    (!tags || tags.every((tag) => body.tags.includes(tag))) &&
-    (!contextIds || (body.contextId !== null && contextIds.includes(body.contextId))) &&
-    (!keys || (key !== null && keys.includes(key))) &&
-    (!metadata || hasMembers(body.metadata, metadata)) &&
-    (since === undefined || at >= Date.parse(since)) &&
-    (until === undefined || at <= Date.parse(until))
-  )
+  const passes = {
+    actors: !actors || (body.actor !== null && actors.map(foldName).includes(foldName(body.actor))),
+    kinds: !kinds || kinds.includes(body.kind),
+    tags: !tags || tags.every((tag) => body.tags.includes(tag)),
+    contextIds: !contextIds || (body.contextId !== null && contextIds.includes(body.contextId)),
+    keys: !keys || (key !== null && keys.includes(key)),
+    metadata: !metadata || hasMembers(body.metadata, metadata),
+    since: since === undefined || at >= Date.parse(since),
+    until: until === undefined || at <= Date.parse(until),
+  }
+  return Object.entries(passes).flatMap(([name, isPassed]) => (isPassed ? [] : [name]))
 }
 
 function hasMembers(own: RecordBody['metadata'], wanted: Record<string, unknown>): boolean {
@@ -326,7 +333,7 @@ function mostAt(score: number, latest: number, isHinted: boolean, now: number, w
  * The score as it is shown: the parts that the index knows, the sender's hint and the base level, each rounded. What
  * they are is made for who asks: of every record that is read it would be much of what a recall leaves to collect.
  */
-function scored(one: Ranked, body: RecordBody, row: Intact, now: number, weights: Weights, explains: boolean) {
+export function scored(one: Ranked, body: RecordBody, row: Intact, now: number, weights: Weights, explains: boolean) {
   const presented = presentedAt(body.occurredAt, row.createdAt.getTime())
   const contributions = one.parts.map(round)
   contributions.push(round(weights.salience * body.salienceHint), round(weights.base * baseLevel(presented, now)))

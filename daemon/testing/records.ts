@@ -1,6 +1,7 @@
 // Memory of a tenant under test.
 
 import type { TestAnswer } from '@loci/chassis/testing/request.ts'
+import type { NamedRecord } from '@loci/contract/memory.ts'
 import type { Explanation } from '@loci/contract/working-memory.ts'
 import type { TestTenant } from './tenant.ts'
 
@@ -47,6 +48,8 @@ export interface TestRecall {
   abstained: boolean
   reason?: string
   nearest?: { id: string; relevance: number; content?: string }[]
+  abstention?: { best: number; threshold: number | null }
+  named?: NamedRecord[]
   nextCursor: string | null
   total: number
   incomplete: boolean

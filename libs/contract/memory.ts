@@ -162,6 +162,40 @@ const coveredWord = z
   .object({ word: z.string(), covered: z.number().min(0).max(1), by: z.string().nullable() })
   .meta({ id: 'CoveredWord' })
 
+/** Records that a recall is asked about by name. */
+const NAMED_MAX = 16
+
+/** Where a record stands that a recall was asked about. */
+const STANDINGS = [
+  ...['result', 'below', 'crowded_out', 'no_evidence', 'filtered', 'superseded', 'archived', 'later'],
+  ...['not_indexed', 'damaged', 'missing'],
+] as const
+
+const wordedExplanation = explanation.extend({ words: z.array(coveredWord) })
+
+const namedRecord = z
+  .object({
+    id: idOf('mem'),
+    database: z.string().optional().meta({ description: 'Where `databases` were given, and one of them has it.' }),
+    standing: z.enum(STANDINGS).meta({
+      description:
+        '`result`: on this page or a later one. `below`: under the cut. `crowded_out`: behind the best candidates, or a near copy of several by its actor. `no_evidence`: no part of it has to do with the question. `filtered`: by `filteredBy`. `superseded`, `archived`: it does not hold, at `asOf` where that was given. `later`: stored after `asOf`. `not_indexed`: it was written while this was answered. `missing`: erased, over its time, or never in this database.',
+    }),
+    reason: z.string().meta({ description: 'The same in a sentence.' }),
+    filteredBy: z.array(z.string()).meta({ description: 'Fields of the request that leave it out.' }),
+    rank: z.int().min(1).nullable().meta({
+      description: 'By score among all candidates that hold and pass the filters, also those below the cut.',
+    }),
+    among: z.int().min(0).nullable().meta({ description: 'How many these are, where it has a rank.' }),
+    relevance: relevance.nullable(),
+    needs: relevance.nullable().meta({ description: 'The relevance that a result of this question has at least.' }),
+    score: z.number().nullable(),
+    content: z.string().nullable(),
+    explain: wordedExplanation.nullable(),
+  })
+  .meta({ id: 'NamedRecord' })
+export type NamedRecord = z.infer<typeof namedRecord>
+
 export const recallRequest = z
   .object({
     query: z.string().min(1).max(8_192),
@@ -194,6 +228,10 @@ export const recallRequest = z
       description: 'What was valid then, of the 1,000 best candidates; also the moment that ages are counted to.',
     }),
     tokenBudget: z.int().min(1).max(1_000_000).optional(),
+    recordIds: z.array(idOf('mem')).min(1).max(NAMED_MAX).optional().meta({
+      description:
+        'Why is this one not among them? `named` says of each where it stands. The results are the same with and without. On the first page only.',
+    }),
     cursor: z.string().min(1).max(65_536).optional().meta({
       description:
         '`nextCursor` of the page before, with the same question; `limit`, `tokenBudget` and `explain` may differ.',
@@ -215,7 +253,7 @@ export const recallResult = z
           description: 'How likely it answers the question, whatever the size of the database.',
         }),
         score: z.number().meta({ description: 'What results are ordered by.' }),
-        explain: explanation.extend({ words: z.array(coveredWord) }).nullable(),
+        explain: wordedExplanation.nullable(),
         database: z.string().optional().meta({ description: 'Where `databases` were given.' }),
         evidenceRefs: z.array(z.string()),
         tags: z.array(z.string()),
@@ -239,12 +277,22 @@ export const recallResult = z
           relevance,
           database: z.string().optional(),
           content: z.string().optional(),
-          explain: explanation.extend({ words: z.array(coveredWord) }).optional(),
+          explain: wordedExplanation.optional(),
         }),
       )
       .max(3)
       .optional()
       .meta({ description: 'Where it abstained: the most relevant memories, with `explain` their content and parts.' }),
+    abstention: z
+      .object({
+        best: relevance.meta({ description: 'Of the most relevant memory; 0 where there is none.' }),
+        threshold: relevance.nullable().meta({
+          description: 'From here on a memory is an answer; null where `minScore` decided.',
+        }),
+      })
+      .optional()
+      .meta({ description: 'Where it abstained: by how much.' }),
+    named: z.array(namedRecord).optional().meta({ description: 'Of `recordIds`, in their order.' }),
     nextCursor: z.string().nullable().meta({ description: 'Null at the end.' }),
     total: z.int().meta({
       description:

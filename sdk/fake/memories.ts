@@ -2,13 +2,13 @@
 // the server also knows meanings, kinds of things, days and contexts.
 
 import { newId } from '@loci/contract/ids.ts'
-import type { Record as MemoryRecord, RecallRequest, RecallResult, RecordWrite } from '../daemon.ts'
+import type { Record as MemoryRecord, NamedRecord, RecallRequest, RecallResult, RecordWrite } from '../daemon.ts'
 import { missing, Refusal, requireKnown } from './answers.ts'
 import { endOf, type Numbers } from './versions.ts'
 
 const RECORD_FIELDS =
   'content key contextId actor occurredAt media kind tags evidenceRefs sourceEventId supersedes salience dueAt ttlMs metadata override'
-const RECALL_FIELDS = 'query limit abstain minRelevance kinds tags actors contextIds keys explain'
+const RECALL_FIELDS = 'query limit abstain minRelevance kinds tags actors contextIds keys explain recordIds'
 /** Words that a question has in any case. */
 const COMMON = new Set(
   'a an and are as at be by did do does for from had has have he her his how i in is it its me my of on or our she that the their them they this to was we were what when where which who whose why will with you your'.split(
@@ -112,7 +112,7 @@ export class Memories {
 
   recall(given: RecallRequest): RecallResult {
     requireKnown(given, RECALL_FIELDS.split(' '))
-    const { query, limit = 10, abstain = true, minRelevance = 0, explain = false } = given
+    const { query, limit = 10, abstain = true, minRelevance = 0, explain = false, recordIds } = given
     if (typeof query !== 'string' || query === '') throw new Refusal(400, 'VALIDATION_ERROR', 'query: is required')
     const current = this.#alive().filter((one) => one.validTo === null && fits(one, given))
     const asked = wordsOf(query)
@@ -126,7 +126,8 @@ export class Memories {
       .toSorted((a, b) => b.relevance - a.relevance || b.record.version - a.record.version)
     const best = judged[0]?.relevance ?? 0
     const abstained = abstain && best < RELEVANT
-    const kept = abstained ? [] : judged.filter(({ relevance }) => relevance >= Math.max(minRelevance, best / 2))
+    const needs = abstained ? minRelevance || RELEVANT : Math.max(minRelevance, best / 2)
+    const kept = abstained ? [] : judged.filter(({ relevance }) => relevance >= needs)
     const results = kept.slice(0, limit).map(({ record, relevance, words }) => {
       const { id, key, content, kind, tags, evidenceRefs, contextId, actor, metadata, source, version } = record
       const { createdAt, occurredAt, validFrom, validTo } = record
@@ -141,7 +142,24 @@ export class Memories {
     const why = current.length === 0 ? 'Nothing is stored in this database yet.' : 'No memory shares enough words.'
     return {
       ...{ results, abstained, nextCursor: null, total: kept.length, incomplete: false, asOfSeq: 0, tookMs: 0 },
-      ...(abstained ? { reason: why, nearest } : {}),
+      ...(abstained ? { reason: why, nearest, abstention: { best, threshold: minRelevance || RELEVANT } } : {}),
+      ...(recordIds
+        ? { named: recordIds.map((id) => this.#named(id, judged, { abstained, needs, asked: given })) }
+        : {}),
+    }
+  }
+
+  #named(id: string, judged: Judged[], { abstained, needs, asked }: Judging): NamedRecord {
+    const record = this.#alive().find((one) => one.id === id)
+    const at = judged.findIndex((one) => one.record.id === id)
+    const { relevance = null, words = [] } = judged[at] ?? {}
+    const standing = standingOf(record, asked, { relevance, needs, abstained })
+    const part = { name: 'words', value: relevance ?? 0, weight: 1, contribution: relevance ?? 0 }
+    return {
+      ...{ id, standing, reason: standing, filteredBy: [], relevance, score: relevance },
+      ...{ rank: at < 0 ? null : at + 1, among: at < 0 ? null : judged.length, needs: at < 0 ? null : needs },
+      content: record?.content ?? null,
+      explain: relevance === null ? null : { score: relevance, parts: [part], words },
     }
   }
 
@@ -149,6 +167,30 @@ export class Memories {
     const now = Date.now()
     return this.#records.filter(({ expiresAt }) => expiresAt === null || Date.parse(expiresAt) > now)
   }
+}
+
+interface Judged {
+  record: MemoryRecord
+  words: { word: string; covered: number; by: string | null }[]
+  relevance: number
+}
+
+interface Judging {
+  abstained: boolean
+  needs: number
+  asked: RecallRequest
+}
+
+function standingOf(
+  record: MemoryRecord | undefined,
+  asked: RecallRequest,
+  { relevance, needs, abstained }: { relevance: number | null; needs: number; abstained: boolean },
+): NamedRecord['standing'] {
+  if (!record) return 'missing'
+  if (record.validTo !== null) return 'superseded'
+  if (!fits(record, asked)) return 'filtered'
+  if (!relevance) return 'no_evidence'
+  return abstained || relevance < needs ? 'below' : 'result'
 }
 
 function fits(record: MemoryRecord, { kinds, tags, actors, contextIds, keys }: RecallRequest): boolean {

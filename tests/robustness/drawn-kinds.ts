@@ -81,6 +81,10 @@ function observation(random: Random, characters: number, n: number): object {
   }
 }
 
+function memoryIds(random: Random, count: number): string[] {
+  return list(count, () => `mem_${list(26, () => random.pick([...'0123456789abcdefghjkmnpqrstvwxyz'])).join('')}`)
+}
+
 function recall(random: Random): object {
   return {
     query: words(random, sizeOf(random, 8_000)),
@@ -89,6 +93,7 @@ function recall(random: Random): object {
     ...(random.chance(0.3) ? { abstain: false } : {}),
     ...(random.chance(0.2) ? { contextIds: list(sizeOf(random, 64), (n) => `chat ${n}`) } : {}),
     ...(random.chance(0.2) ? { metadata: { m1: 1 } } : {}),
+    ...(random.chance(0.2) ? { recordIds: memoryIds(random, sizeOf(random, 16)) } : {}),
     ...(random.chance(0.2) ? { databases: list(sizeOf(random, 8), (n) => (n === 0 ? 'default' : `other-${n}`)) } : {}),
   }
 }
@@ -199,13 +204,7 @@ const MAKERS: Record<string, Make> = {
     get(
       `/v1/memory/records?limit=${sizeOf(random, 200)}${random.chance(0.5) ? `&contextId=chat%20${random.below(60)}` : ''}${random.chance(0.3) ? '&tag=tag%201' : ''}${random.chance(0.3) ? '&order=asc' : ''}`,
     ),
-  'memories by their ids': (random) =>
-    post('/v1/memory/records/read', {
-      ids: list(
-        sizeOf(random, 100),
-        () => `mem_${list(26, () => random.pick([...'0123456789abcdefghjkmnpqrstvwxyz'])).join('')}`,
-      ),
-    }),
+  'memories by their ids': (random) => post('/v1/memory/records/read', { ids: memoryIds(random, sizeOf(random, 100)) }),
   recall: (random) => post('/v1/memory/recall', recall(random)),
   cycle: (random) => {
     const characters = sizeOf(random, 8_000)

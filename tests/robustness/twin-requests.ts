@@ -233,17 +233,13 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     const headers = anyDatabase(self, other)
     const query = { query: `the launch code ${random.pick(other.databases).valueMark}`, limit: 50 }
     const ids = ['mem_00000000000000000000000000', ...(memories.get(other) ?? []).filter(Boolean)]
+    const naming = { ...query, recordIds: ids.slice(0, 16) }
     return random.pick<Base>([
       { program: 'daemon', method: 'GET', path: `${MEMORY}?limit=5`, headers },
       { program: 'daemon', method: 'GET', path: `${MEMORY}/${random.pick(ids)}/trace`, headers },
       { program: 'daemon', method: 'POST', path: '/v1/memory/recall', headers, body: JSON.stringify(query) },
-      {
-        program: 'daemon',
-        method: 'POST',
-        path: `${MEMORY}/read`,
-        headers,
-        body: JSON.stringify({ ids }),
-      },
+      { program: 'daemon', method: 'POST', path: '/v1/memory/recall', headers, body: JSON.stringify(naming) },
+      { program: 'daemon', method: 'POST', path: `${MEMORY}/read`, headers, body: JSON.stringify({ ids }) },
     ])
   }
 

@@ -140,7 +140,7 @@ async function withoutFilter(report: Report, world: World, hear: () => Promise<H
     },
     {
       file: 'daemon/memory/recall.ts',
-      from: '(!contextIds || (body.contextId !== null && contextIds.includes(body.contextId))) &&',
+      from: 'contextIds: !contextIds || (body.contextId !== null && contextIds.includes(body.contextId)),',
       to: '',
     },
   ])

@@ -75,8 +75,9 @@ def judged(answer: Any, step: dict[str, Any], kept: Kept) -> str | None:
         problem = differs(answer, filled(step["gives"], kept))
         if problem is not None:
             return problem
-    has = {snake(name): value for name, value in step.get("has", {}).items()}
-    return next((f"{name} is not {value}" for name, value in has.items() if getattr(answer, name) != value), None)
+    has = [(snake(name), value) for name, value in step.get("has", {}).items()]
+    problems = ((name, differs(getattr(answer, name), value)) for name, value in has)
+    return next((f"{name}: {problem}" for name, problem in problems if problem is not None), None)
 
 
 def verb_of(service: Any, step: dict[str, Any], kept: Kept) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:

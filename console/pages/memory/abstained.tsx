@@ -28,7 +28,7 @@ export function Abstained({ search, answer, request, onStore }: AbstainedProps) 
   const nearest = (answer.nearest ?? []).flatMap(({ content, explain = null, ...one }) =>
     content === undefined ? [] : [{ ...one, content, explain }],
   )
-  const best = answer.nearest?.[0]?.relevance
+  const { best = 0, threshold = null } = answer.abstention ?? {}
   return (
     <>
       <Missing of={answer} />
@@ -44,7 +44,7 @@ export function Abstained({ search, answer, request, onStore }: AbstainedProps) 
             <bdi>{answer.reason}</bdi>
           </p>
           <p className="mut sm">An agent that asks gets an empty answer and is told to say so, not to guess.</p>
-          {best !== undefined && <Relevance of={best} isAnswer={false} />}
+          {threshold !== null && <Relevance of={best} from={threshold} isAnswer={false} />}
           <div className="row wrap">
             <button type="button" className="btn" onClick={onStore}>
               <Icon name="add" />

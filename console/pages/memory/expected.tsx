@@ -1,4 +1,4 @@
-// "Expected another one?": where a memory stands for this question, and which part it lacks beside the first.
+// "Expected another one?": where a memory stands for this question, why, and which part it lacks beside the first.
 
 import type { RecallRequest } from '@loci/sdk/daemon.ts'
 import { useQuery } from '@tanstack/react-query'
@@ -9,9 +9,10 @@ import { useService } from '../../frame/service.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Said } from '../../parts/said.tsx'
 import { Loaded } from '../../parts/states.tsx'
+import { Status } from '../../parts/status.tsx'
 import type { Shown } from './hits.tsx'
-import { ANSWERS_FROM, CANDIDATES_MAX, type Hit, isRecordId, lacks, ordinal } from './parts.ts'
-import { candidatesQuery } from './queries.ts'
+import { isRecordId, lacks, type Named, ordinal, standingText } from './parts.ts'
+import { meantQuery, namedQuery } from './queries.ts'
 
 interface ExpectedProps {
   request: RecallRequest
@@ -25,11 +26,9 @@ export function Expected({ request, first }: ExpectedProps) {
   const [wanted, setWanted] = useState<string>()
   const isId = wanted !== undefined && isRecordId(wanted)
   // Words are a question of their own: what they find best is the one that was meant.
-  const named = useQuery(
-    candidatesQuery(view, { query: wanted ?? '' }, { isEnabled: wanted !== undefined && !isId, limit: 1 }),
-  )
-  const id = isId ? wanted?.trim() : named.data?.results[0]?.id
-  const candidates = useQuery(candidatesQuery(view, request, { isEnabled: id !== undefined }))
+  const meant = useQuery(meantQuery(view, isId ? undefined : wanted))
+  const id = isId ? wanted?.trim() : (meant.data ?? undefined)
+  const named = useQuery(namedQuery(view, request, id))
   const look = (event: FormEvent) => {
     event.preventDefault()
     setWanted(text.trim() || undefined)
@@ -47,54 +46,53 @@ export function Expected({ request, first }: ExpectedProps) {
         />
         <span className="sm mut">See where it stands and which part it lacks.</span>
       </form>
-      {wanted !== undefined && !isId && named.data?.results.length === 0 && (
-        <p className="sm">Nothing is stored in these words.</p>
-      )}
-      {wanted !== undefined && !isId && named.data === undefined && (
-        <Loaded of={named} rows={2}>
-          {() => null}
+      {wanted !== undefined && !isId && (
+        <Loaded of={meant} rows={2}>
+          {(found) => (found === null ? <p className="sm">Nothing is stored in these words.</p> : null)}
         </Loaded>
       )}
       {id !== undefined && (
-        <Loaded of={candidates} rows={3}>
-          {({ results }) => <Ranked id={id} results={results} first={first} slug={view.service.slug} />}
+        <Loaded of={named} rows={3}>
+          {(one) => one && <Place of={one} first={first} slug={view.service.slug} />}
         </Loaded>
       )}
     </Card>
   )
 }
 
-interface RankedProps {
-  id: string
-  results: readonly Hit[]
-  first: Shown | undefined
-  slug: string
-}
-
-function Ranked({ id, results, first, slug }: RankedProps) {
-  const at = results.findIndex((hit) => hit.id === id)
-  const hit = results[at]
-  const link = (
-    <Link to="/s/$slug/memory/$id" params={{ slug, id }} className="id" title={id}>
-      {shortId(id)}
-    </Link>
-  )
-  if (!hit)
-    return (
-      <p className="sm mut2" role="status">
-        {link} is not among the {count(Math.min(CANDIDATES_MAX, results.length))} that have anything to do with this
-        question: it shares no word with it, does not hold any more, or the filters leave it out.
-      </p>
-    )
-  const missing = first && first.id !== id ? lacks(hit.explain?.parts ?? [], first.explain?.parts ?? []) : []
+function Place({ of, first, slug }: { of: Named; first: Shown | undefined; slug: string }) {
+  const { id, standing, reason, rank, among, relevance, needs, score, content, explain } = of
+  const missing = first && first.id !== id && explain ? lacks(explain.parts, first.explain?.parts ?? []) : []
   return (
     <div className="ranked" role="status">
-      <Said of={hit.content} />
-      <p className="sm mut2">
-        {link} stands {ordinal(at + 1)} of {count(results.length)}, with {shown(hit.score)} and relevance{' '}
-        {shown(hit.relevance)}
-        {hit.relevance < ANSWERS_FROM ? `: under ${shown(ANSWERS_FROM)} it is told only beside an answer.` : '.'}
+      {content !== null && <Said of={content} />}
+      <p className="row wrap sm">
+        <Link to="/s/$slug/memory/$id" params={{ slug, id }} className="id" title={id}>
+          {shortId(id)}
+        </Link>
+        {standing === 'result' ? (
+          <Status tone="ok" icon="check">
+            {standingText(of)}
+          </Status>
+        ) : (
+          <Status tone="warn" icon="warning">
+            {standingText(of)}
+          </Status>
+        )}
       </p>
+      <p className="sm mut2">{reason}</p>
+      {relevance !== null && (
+        <dl className="kv sm">
+          <dt>Stands</dt>
+          <dd className="tn">{rank === null ? 'outside the order' : `${ordinal(rank)} of ${count(among)}`}</dd>
+          <dt>Relevance</dt>
+          <dd className="tn">
+            {shown(relevance)} <span className="mut">of {shown(needs)} that it needs</span>
+          </dd>
+          <dt>Score</dt>
+          <dd className="tn">{shown(score)}</dd>
+        </dl>
+      )}
       {missing.length > 0 && (
         <table className="parts">
           <thead>

@@ -5,11 +5,10 @@ import type { Part } from '../../parts/explanation.ts'
 import type { MemorySearch } from '../../search.ts'
 
 export type Hit = RecallResult['results'][number]
+export type Named = NonNullable<RecallResult['named']>[number]
 export type Nearest = NonNullable<RecallResult['nearest']>[number]
 
 const LIMIT = 10
-/** As many as one recall answers: what stands behind them is not told. */
-export const CANDIDATES_MAX = 200
 /** Below it recall abstains, unless it is told otherwise (docs/recall.md). */
 export const ANSWERS_FROM = 0.5
 
@@ -104,6 +103,25 @@ export function lacks(own: readonly Part[], other: readonly Part[]): Lack[] {
     .map((name) => ({ name, own: of(own, name), other: of(other, name) }))
     .filter((one) => one.own !== one.other)
     .toSorted((one, two) => one.own - one.other - (two.own - two.other))
+}
+
+const STANDINGS: Readonly<Record<Named['standing'], string>> = {
+  result: 'is a result',
+  below: 'is below the cut',
+  crowded_out: 'is crowded out',
+  no_evidence: 'has nothing to do with it',
+  filtered: 'is filtered out',
+  superseded: 'was superseded',
+  archived: 'was archived',
+  later: 'came later',
+  not_indexed: 'is not indexed yet',
+  damaged: 'is damaged',
+  missing: 'is not here',
+}
+
+/** Where a memory stands that was named, in three or four words. */
+export function standingText({ standing }: Pick<Named, 'standing'>): string {
+  return STANDINGS[standing] ?? standing
 }
 
 export function isRecordId(text: string): boolean {

@@ -5,7 +5,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { factsKey, queries, wordsKey } from '../../api/cache.ts'
 import type { ServiceInView } from '../../frame/service.tsx'
 import type { MemorySearch } from '../../search.ts'
-import { CANDIDATES_MAX, listQuery } from './parts.ts'
+import { listQuery } from './parts.ts'
 
 const PAGE = 50
 /** A question is asked again when somebody asks it, not because she looked elsewhere for a moment. */
@@ -26,19 +26,31 @@ export function recallQuery({ at, daemon }: ServiceInView, request: RecallReques
   })
 }
 
-/** All that there is beside the question, however little it has to do with it. */
-export function candidatesQuery(
-  { at, daemon }: ServiceInView,
-  request: RecallRequest,
-  { isEnabled, limit = CANDIDATES_MAX }: { isEnabled: boolean; limit?: number },
-) {
-  const body = { ...request, limit, abstain: false, minRelevance: 0 }
+/** The memory that somebody means by these words, however little they have in common. */
+export function meantQuery({ at, daemon }: ServiceInView, words: string | undefined) {
   return queryOptions({
-    queryKey: wordsKey(at, 'candidates', body),
-    enabled: isEnabled,
+    queryKey: wordsKey(at, 'meant', words),
+    enabled: words !== undefined,
     staleTime: ASKED_MS,
     refetchOnWindowFocus: false,
-    queryFn: async ({ signal }) => (await daemon.call('POST /v1/memory/recall', { body, signal })).body,
+    queryFn: async ({ signal }) => {
+      const body = { query: words as string, limit: 1, abstain: false, minRelevance: 0 }
+      return (await daemon.call('POST /v1/memory/recall', { body, signal })).body.results[0]?.id ?? null
+    },
+  })
+}
+
+/** Where one memory stands for a question, also below the cut. */
+export function namedQuery({ at, daemon }: ServiceInView, request: RecallRequest, id: string | undefined) {
+  return queryOptions({
+    queryKey: wordsKey(at, 'named', { ...request, id }),
+    enabled: id !== undefined,
+    staleTime: ASKED_MS,
+    refetchOnWindowFocus: false,
+    queryFn: async ({ signal }) => {
+      const body = { ...request, limit: 1, recordIds: [id as string] }
+      return (await daemon.call('POST /v1/memory/recall', { body, signal })).body.named?.[0] ?? null
+    },
   })
 }
 

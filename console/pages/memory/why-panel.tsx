@@ -68,22 +68,20 @@ function Words({ of }: { of: NonNullable<Shown['explain']>['words'] }) {
 }
 
 /** How likely the best one answers, beside where it would say that it does not know. */
-export function Relevance({ of, isAnswer }: { of: number; isAnswer: boolean }) {
-  const side = of < ANSWERS_FROM ? `${shown(ANSWERS_FROM - of)} short` : 'answers'
+export function Relevance({ of, from = ANSWERS_FROM, isAnswer }: { of: number; from?: number; isAnswer: boolean }) {
+  const side = of < from ? `${shown(from - of)} short` : 'answers'
   return (
     <div className="relevance">
       <span
         className="gauge"
         role="img"
-        aria-label={`Relevance ${shown(of)} of 1; from ${shown(ANSWERS_FROM)} on it is an answer`}
-        style={{ '--part': `${of * 100}%`, '--bar': `${ANSWERS_FROM * 100}%` } as CSSProperties}
+        aria-label={`Relevance ${shown(of)} of 1; from ${shown(from)} on it is an answer`}
+        style={{ '--part': `${of * 100}%`, '--bar': `${from * 100}%` } as CSSProperties}
       >
         <i />
       </span>
       <span className="row sm">
-        <span className="mut">
-          {isAnswer ? `abstains under ${shown(ANSWERS_FROM)}` : `answers from ${shown(ANSWERS_FROM)}`}
-        </span>
+        <span className="mut">{isAnswer ? `abstains under ${shown(from)}` : `answers from ${shown(from)}`}</span>
         <span className="grow" />
         <b className="b6 tn">
           relevance {shown(of)}: {side}

@@ -63,7 +63,7 @@ export function timelineRoutes({ access, pool, shares, keys }: TimelineOptions):
         access: access.capability('memory:read'),
         summary: 'Read the history of a memory, with what it replaced and when it was in working memory.',
         details:
-          'Decisions of the last 8 times that it was in mind. What was in mind is told to who may read cycles: `cycles:read`.',
+          'What it replaced, and when it was said, too. Decisions of the last 8 times that it was in mind. What was in mind is told to who may read cycles: `cycles:read`.',
         refusesUnknownNames: true,
         params: idPath,
         answers: { 200: recordTrace },

@@ -29,7 +29,7 @@ export interface RecallRequest {
   /** Seqs of items in the segments that no longer count: superseded, archived or erased since. */
   masked: readonly number[]
   query: string
-  options: Pick<SearchOptions, 'limit' | 'weights' | 'salience'> & { filter?: Filter }
+  options: Pick<SearchOptions, 'limit' | 'weights' | 'salience' | 'always'> & { filter?: Filter }
 }
 
 /** What a cycle asks, over what is stored and what is fresh. Without a query: the terms of `fresh` and of `words`. */

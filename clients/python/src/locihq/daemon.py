@@ -798,6 +798,37 @@ class MemoryFilter(TypedDict, total=False):
     limit: int
 
 
+class _NamedRecord(TypedDict):
+    id: str
+    standing: Literal["result", "below", "crowded_out", "no_evidence", "filtered", "superseded", "archived", "later", "not_indexed", "damaged", "missing"] | str
+    reason: str
+    filteredBy: list[str]
+    rank: int | None
+    among: int | None
+    relevance: float | None
+    needs: float | None
+    score: float | None
+    content: str | None
+    explain: NamedRecordExplain | None
+
+
+class NamedRecord(_NamedRecord, total=False):
+    database: str
+
+
+class NamedRecordExplain(TypedDict):
+    score: float
+    parts: list[NamedRecordExplainPartsItem]
+    words: list[CoveredWord]
+
+
+class NamedRecordExplainPartsItem(TypedDict):
+    name: str
+    value: float
+    weight: float
+    contribution: float
+
+
 class _Observation(TypedDict):
     content: str
 
@@ -1060,6 +1091,7 @@ class RecallArguments(TypedDict, total=False):
     until: str
     as_of: str
     token_budget: int
+    record_ids: list[str]
     cursor: str
     explain: bool
 
@@ -1084,6 +1116,7 @@ class RecallRequest(_RecallRequest, total=False):
     until: str
     asOf: str
     tokenBudget: int
+    recordIds: list[str]
     cursor: str
     explain: bool
 
@@ -1101,7 +1134,14 @@ class _RecallResult(TypedDict):
 class RecallResult(_RecallResult, total=False):
     reason: str
     nearest: list[RecallResultNearestItem]
+    abstention: RecallResultAbstention
+    named: list[NamedRecord]
     damaged: list[RecallResultDamagedItem]
+
+
+class RecallResultAbstention(TypedDict):
+    best: float
+    threshold: float | None
 
 
 class RecallResultDamagedItem(TypedDict):
@@ -1882,7 +1922,7 @@ class Daemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Read where a client of /mcp can ask a person for access."""
+        """Say where a client of /mcp can ask a person for access."""
 
     @overload
     def call(
@@ -1890,7 +1930,7 @@ class Daemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource/mcp"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Read where a client of /mcp can ask a person for access."""
+        """Say where a client of /mcp can ask a person for access."""
 
     @overload
     def call(
@@ -1910,7 +1950,7 @@ class Daemon(Protocol):
         body: RevocationRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[RevocationResponse]:
-        """Revoke a capability, or every one that was issued before a moment."""
+        """Revoke a capability, or everything older than a moment."""
 
     @overload
     def call(
@@ -2007,7 +2047,7 @@ class Daemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OutcomeResults]:
-        """Report the outcomes of tool calls, so that the next ranking learns from them."""
+        """Tell how tools did, so that the next advice knows."""
 
     @overload
     def call(
@@ -2046,7 +2086,7 @@ class Daemon(Protocol):
         body: AdviceRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task by their outcomes, with a capability."""
+        """Rank tools for a task as the holder of a capability."""
 
     @overload
     def call(
@@ -2056,7 +2096,7 @@ class Daemon(Protocol):
         body: ToolRankRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task by their outcomes and a policy, as a partner."""
+        """Rank tools for a task by what was told of them, under a policy."""
 
     @overload
     def call(
@@ -2095,7 +2135,7 @@ class Daemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CycleRan]:
-        """Run a cognitive cycle."""
+        """Run a cycle."""
 
     @overload
     def call(
@@ -2150,7 +2190,7 @@ class Daemon(Protocol):
         name: Literal["GET /v1/cognitive/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[CycleStats]:
-        """Read how many cycles there were, and how long they took."""
+        """Count the cycles and how long they took."""
 
     @overload
     def call(
@@ -2160,7 +2200,7 @@ class Daemon(Protocol):
         query: GetV1CognitiveTimelineQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Timeline]:
-        """Read which slots were in working memory over time, newest first."""
+        """Read what was in mind when, as cycles and the stays of slots, newest first."""
 
     @overload
     def call(
@@ -2290,7 +2330,7 @@ class Daemon(Protocol):
         name: Literal["GET /v1/kv/health"],
         **options: Unpack[CallOptions],
     ) -> Answer[KvHealth]:
-        """Check the store by writing, committing and reading back a probe."""
+        """Write, commit and read back a probe."""
 
     @overload
     def call(
@@ -2370,7 +2410,7 @@ class Daemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordDeleted]:
-        """Erase a memory and every copy of it."""
+        """Erase a memory wherever it stands."""
 
     @overload
     def call(
@@ -2380,7 +2420,7 @@ class Daemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordTrace]:
-        """Read the history of a memory, with what it replaced and when it was in working memory."""
+        """Read what became of a memory, where it is in mind, and why it came and went."""
 
     @overload
     def call(
@@ -2390,7 +2430,7 @@ class Daemon(Protocol):
         body: ProjectionIngest,
         **options: Unpack[CallOptions],
     ) -> Answer[ProjectionResults]:
-        """Ingest one event of a partner, or up to 500."""
+        """Tell what happened."""
 
     @overload
     def call(
@@ -2536,7 +2576,7 @@ class Daemon(Protocol):
         name: Literal["GET /v1/working-memory/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[SlotStatistics]:
-        """Read how full the working memory is."""
+        """Measure how full the working memory is."""
 
 
 class AsyncDaemon(Protocol):
@@ -2548,7 +2588,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Read where a client of /mcp can ask a person for access."""
+        """Say where a client of /mcp can ask a person for access."""
 
     @overload
     async def call(
@@ -2556,7 +2596,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource/mcp"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Read where a client of /mcp can ask a person for access."""
+        """Say where a client of /mcp can ask a person for access."""
 
     @overload
     async def call(
@@ -2576,7 +2616,7 @@ class AsyncDaemon(Protocol):
         body: RevocationRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[RevocationResponse]:
-        """Revoke a capability, or every one that was issued before a moment."""
+        """Revoke a capability, or everything older than a moment."""
 
     @overload
     async def call(
@@ -2673,7 +2713,7 @@ class AsyncDaemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OutcomeResults]:
-        """Report the outcomes of tool calls, so that the next ranking learns from them."""
+        """Tell how tools did, so that the next advice knows."""
 
     @overload
     async def call(
@@ -2712,7 +2752,7 @@ class AsyncDaemon(Protocol):
         body: AdviceRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task by their outcomes, with a capability."""
+        """Rank tools for a task as the holder of a capability."""
 
     @overload
     async def call(
@@ -2722,7 +2762,7 @@ class AsyncDaemon(Protocol):
         body: ToolRankRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task by their outcomes and a policy, as a partner."""
+        """Rank tools for a task by what was told of them, under a policy."""
 
     @overload
     async def call(
@@ -2761,7 +2801,7 @@ class AsyncDaemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CycleRan]:
-        """Run a cognitive cycle."""
+        """Run a cycle."""
 
     @overload
     async def call(
@@ -2816,7 +2856,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /v1/cognitive/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[CycleStats]:
-        """Read how many cycles there were, and how long they took."""
+        """Count the cycles and how long they took."""
 
     @overload
     async def call(
@@ -2826,7 +2866,7 @@ class AsyncDaemon(Protocol):
         query: GetV1CognitiveTimelineQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Timeline]:
-        """Read which slots were in working memory over time, newest first."""
+        """Read what was in mind when, as cycles and the stays of slots, newest first."""
 
     @overload
     async def call(
@@ -2956,7 +2996,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /v1/kv/health"],
         **options: Unpack[CallOptions],
     ) -> Answer[KvHealth]:
-        """Check the store by writing, committing and reading back a probe."""
+        """Write, commit and read back a probe."""
 
     @overload
     async def call(
@@ -3036,7 +3076,7 @@ class AsyncDaemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordDeleted]:
-        """Erase a memory and every copy of it."""
+        """Erase a memory wherever it stands."""
 
     @overload
     async def call(
@@ -3046,7 +3086,7 @@ class AsyncDaemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordTrace]:
-        """Read the history of a memory, with what it replaced and when it was in working memory."""
+        """Read what became of a memory, where it is in mind, and why it came and went."""
 
     @overload
     async def call(
@@ -3056,7 +3096,7 @@ class AsyncDaemon(Protocol):
         body: ProjectionIngest,
         **options: Unpack[CallOptions],
     ) -> Answer[ProjectionResults]:
-        """Ingest one event of a partner, or up to 500."""
+        """Tell what happened."""
 
     @overload
     async def call(
@@ -3202,4 +3242,4 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /v1/working-memory/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[SlotStatistics]:
-        """Read how full the working memory is."""
+        """Measure how full the working memory is."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from .calls import Answer
-    from .daemon import RecallResult, RecallResultNearestItem, RecallResultResultsItem
+    from .daemon import NamedRecord, RecallResult, RecallResultNearestItem, RecallResultResultsItem
 
     class Hit(RecallResultResultsItem):
         #: Which words of the question it covers, and by which of its own: `language (Dutch), Ada`.
@@ -27,6 +27,8 @@ class Hits(Found):
     reason: str | None
     #: Where it abstained: the most relevant there is.
     nearest: list[RecallResultNearestItem]
+    #: Of `record_ids`: where these stand, also below the cut, and why.
+    named: list[NamedRecord]
     #: What to give as `cursor` for those after these; None at the end.
     next_cursor: str | None
     request_id: str | None
@@ -39,6 +41,7 @@ class Hits(Found):
         self.abstained = body["abstained"]
         self.reason = body.get("reason")
         self.nearest = body.get("nearest", [])
+        self.named = body.get("named", [])
         self.next_cursor = body["nextCursor"]
         self.request_id = answered.request_id
         self.answer = body
