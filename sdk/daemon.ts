@@ -1320,6 +1320,7 @@ export type KvConsistency = {
   coverage: {
     complete: boolean
     nextCursor: string | null
+    rowsTotal: number
   }
   startedAt: string
   durationMs: number

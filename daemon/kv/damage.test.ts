@@ -21,7 +21,7 @@ interface Report {
   summary: { rows: number; bytes: number; issues: number }
   checks: { name: string; checked: number; failed: number }[]
   rootDigest: string
-  coverage: { complete: boolean; nextCursor: string | null }
+  coverage: { complete: boolean; nextCursor: string | null; rowsTotal: number }
 }
 
 async function consistency(tenant: TestTenant, mode = 'full', token?: string): Promise<Report> {
@@ -219,10 +219,10 @@ test('a database larger than one call is verified by cursor to its end, and an i
      select $1, 'large', now(), 25000, count(*), sum(octet_length(key) + octet_length(value)), bit_xor(loci.digest_part(digest, 1)), bit_xor(loci.digest_part(digest, 9)) from loci.entries where instance_id = $1`,
     [erin.instanceId],
   )
-  const walk = async () => {
+  const walk = async (mode = 'full') => {
     const reports: Report[] = []
     for (let cursor = ''; ; ) {
-      const answer = await erin.call(`GET /v1/kv/consistency?mode=full${cursor}`)
+      const answer = await erin.call(`GET /v1/kv/consistency?mode=${mode}${cursor}`)
       assert.equal(answer.status, 200, answer.text)
       const report = answer.json<Report>()
       reports.push(report)
@@ -238,6 +238,18 @@ test('a database larger than one call is verified by cursor to its end, and an i
     good.reduce((sum, { summary }) => sum + summary.rows, 0),
     25_000,
   )
+  // Mutants: rowsIn() that counts what is passed over; a position without `rowsTotal`.
+  assert.ok(good.every(({ coverage }) => coverage.rowsTotal === 25_000))
+  assert.deepEqual(
+    (await walk('incremental')).map(({ coverage }) => coverage.rowsTotal),
+    [0],
+  )
+  const small = { token: erin.mint({ ops: ['kv:write'], ks: ['kv/*'] }), headers: { 'x-loci-database': 'a-small' } }
+  assert.equal((await erin.call('PUT /v1/kv/entries/k', { value: 1 }, small)).status, 200)
+  await daemon.sql('delete from loci.verified where instance_id = $1', [erin.instanceId])
+  const changed = await walk('incremental')
+  assert.ok(changed.length > 1)
+  assert.ok(changed.every(({ coverage }) => coverage.rowsTotal === 25_001))
 
   await daemon.sql(`delete from loci.entries where instance_id = $1 and key = 'k17'`, [erin.instanceId])
   // On whichever page: a slow machine has a page more behind the end of these rows.

@@ -137,7 +137,14 @@ export const kvConsistency = z
       }),
     ),
     rootDigest: z.string(),
-    coverage: z.object({ complete: z.boolean(), nextCursor: z.string().nullable() }),
+    coverage: z.object({
+      complete: z.boolean(),
+      nextCursor: z.string().nullable(),
+      rowsTotal: z.int().min(0).meta({
+        description:
+          'Rows that the whole walk reads, on all pages, as the heads counted them when it began: `summary.rows` of the pages add up to it, but for what was written or ended meanwhile.',
+      }),
+    }),
     startedAt: timestamp,
     durationMs: z.int(),
   })

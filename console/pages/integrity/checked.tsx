@@ -1,22 +1,24 @@
 // What a walk checked: each check with how much it looked at and how much of that failed.
 
+import type { CSSProperties } from 'react'
 import { count, counted, shortId, took } from '../../format.ts'
 import { Copy } from '../../parts/copy.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Clock } from '../../parts/time.tsx'
-import { checkWords, type Walk } from './walk.ts'
+import { checkWords, shareRead, type Walk } from './walk.ts'
 
 const HOW: Readonly<Record<Walk['mode'], string>> = { full: 'Full check', incremental: 'Check of what changed' }
 
 export function Checked({ walk }: { walk: Walk }) {
-  const { mode, is, status, pages, rows, checks, rootDigest, startedAt, tookMs } = walk
+  const { mode, is, status, pages, rows, rowsTotal, checks, rootDigest, startedAt, tookMs } = walk
+  const share = shareRead(walk)
   return (
     <>
       <header>
         <h2>{HOW[mode]}</h2>
         <span className="r tn" role="status">
           {is === 'running' ? (
-            `${counted(pages, 'page')} so far, ${count(rows)} rows`
+            `${counted(pages, 'page')} so far, ${count(rows)} of ${count(rowsTotal)} rows`
           ) : (
             <span>
               {is === 'stopped' && 'stopped · '}
@@ -25,6 +27,17 @@ export function Checked({ walk }: { walk: Walk }) {
           )}
         </span>
       </header>
+      {is !== 'done' && share !== undefined && (
+        <span
+          className="meter walked"
+          role="progressbar"
+          aria-label="How far the check has come"
+          aria-valuenow={Math.round(share * 100)}
+          style={{ '--part': `${share * 100}%` } as CSSProperties}
+        >
+          <i />
+        </span>
+      )}
       <table className="t">
         <thead>
           <tr>

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KvConsistency } from '@loci/sdk/daemon.ts'
-import { begunWalk, chainIn, foundIn, isErasable, isLinked, linksOf, withPage } from './walk.ts'
+import { begunWalk, chainIn, foundIn, isErasable, isLinked, linksOf, shareRead, withPage } from './walk.ts'
 
 const issue = (severity: string, ref: string | null = 'mem_1') => ({
   ...{ severity, type: 'digest_mismatch', domain: 'memory', database: 'default', ref, detail: 'x', repair: 'y' },
@@ -15,7 +15,7 @@ function page(nextCursor: string | null, given: Partial<KvConsistency> = {}): Kv
     ...{ status: nextCursor === null ? 'consistent' : 'unknown', mode: 'full' },
     summary: { rows: 10, bytes: 100, issues: 0 },
     checks: [{ name: 'digest', checked: 10, failed: 0 }],
-    ...{ issues: [], rootDigest: 'r', coverage: { complete: nextCursor === null, nextCursor } },
+    ...{ issues: [], rootDigest: 'r', coverage: { complete: nextCursor === null, nextCursor, rowsTotal: 20 } },
     ...{ startedAt: '2026-11-18T12:00:00Z', durationMs: 5 },
     ...given,
   }
@@ -27,6 +27,8 @@ test('pages are told together, and what they say of the whole is what the last o
   assert.deepEqual([first.is, first.status, first.pages], ['running', undefined, 1])
   const whole = withPage(first, page(null, { status: 'inconsistent' }))
   assert.deepEqual([whole.is, whole.status, whole.rows, whole.tookMs], ['done', 'inconsistent', 20, 10])
+  assert.deepEqual([begunWalk('full'), first, whole].map(shareRead), [undefined, 0.5, 1])
+  assert.equal(shareRead({ ...first, rows: 30 }), 1)
   assert.deepEqual(whole.checks, [{ name: 'digest', checked: 17, failed: 1 }])
   assert.equal(whole.issues.length, 1)
 })

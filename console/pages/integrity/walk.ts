@@ -13,6 +13,8 @@ export interface Walk {
   status: KvConsistency['status'] | undefined
   pages: number
   rows: number
+  /** That the whole walk reads; undefined before its first page. */
+  rowsTotal: number | undefined
   checks: readonly { name: string; checked: number; failed: number }[]
   issues: readonly Issue[]
   rootDigest: string | undefined
@@ -23,7 +25,7 @@ export interface Walk {
 
 export const begunWalk = (mode: Mode): Walk => ({
   ...{ mode, is: 'running', status: undefined, pages: 0, rows: 0, checks: [], issues: [] },
-  ...{ rootDigest: undefined, startedAt: undefined, tookMs: 0 },
+  ...{ rowsTotal: undefined, rootDigest: undefined, startedAt: undefined, tookMs: 0 },
 })
 
 export function withPage(walk: Walk, page: KvConsistency): Walk {
@@ -40,12 +42,20 @@ export function withPage(walk: Walk, page: KvConsistency): Walk {
     status: page.coverage.complete ? page.status : undefined,
     pages: walk.pages + 1,
     rows: walk.rows + page.summary.rows,
+    rowsTotal: page.coverage.rowsTotal,
     checks,
     issues: [...walk.issues, ...page.issues],
     rootDigest: page.rootDigest,
     startedAt: walk.startedAt ?? page.startedAt,
     tookMs: walk.tookMs + page.durationMs,
   }
+}
+
+/** How far it is, 0 to 1; undefined before its first page. Rows that ended meanwhile are missing from the sum. */
+export function shareRead({ is, rows, rowsTotal }: Pick<Walk, 'is' | 'rows' | 'rowsTotal'>): number | undefined {
+  if (is === 'done') return 1
+  if (rowsTotal === undefined) return undefined
+  return rowsTotal === 0 ? 1 : Math.min(1, rows / rowsTotal)
 }
 
 const CHECKS: Readonly<Record<string, string>> = {

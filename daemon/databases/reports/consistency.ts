@@ -32,6 +32,8 @@ export interface Position {
   issues: number
   /** Something could not be known on the way. */
   isUnknown: boolean
+  /** What the whole walk had to read when it began; undefined in a position of an earlier release. */
+  rowsTotal?: number
 }
 
 export interface Issue {
@@ -84,7 +86,8 @@ export async function verifyInstance(
     startedAt: startedAt.toISOString(),
     durationMs: Math.round(performance.now() - since),
   }
-  return { report, next: walk.next && { ...walk.next, issues: issuesSoFar, isUnknown } }
+  const { rowsTotal } = walk
+  return { report, rowsTotal, next: walk.next && { ...walk.next, issues: issuesSoFar, isUnknown, rowsTotal } }
 }
 
 interface Walk {
@@ -93,6 +96,7 @@ interface Walk {
   bytes: number
   expired: number
   expiredBytes: number
+  rowsTotal: number
   checks: Checks
   issues: Issue[]
   rootDigest: string
@@ -117,6 +121,7 @@ async function walkDomains(
     bytes: 0,
     expired: 0,
     expiredBytes: 0,
+    rowsTotal: 0,
     checks: noChecks(),
     issues: [],
     rootDigest: '',
@@ -144,6 +149,8 @@ async function walkDomains(
         ),
       )
   }
+  // While a walk goes on what it has found good is no more to be read: its first page knows the whole.
+  walk.rowsTotal = from?.rowsTotal ?? rowsIn(domains, mode)
   // Over the sets of all databases that the caller may see: equal while none of them has changed.
   walk.rootDigest = root.digest('base64url')
   walk.checks.namespace_boundary = await checkBoundary(sql, instance.id)
@@ -179,7 +186,7 @@ async function walkDatabases(sql: Sql, domain: DomainWalk, from: Position | unde
   for (const head of heads) {
     if (from && head.name < from.database) continue
     const isResumed = from?.database === head.name
-    if (!isResumed && mode === 'incremental' && head.verifiedSeq === head.seq && !head.unsettled) continue
+    if (!isResumed && isPassedOver(head, mode)) continue
     const begun = isResumed
       ? { after: from.after, sums: { ...from.sums, seq: from.sums.seq === head.seq ? head.seq : null } }
       : { after: null, sums: noSums(head.seq) }
@@ -193,6 +200,18 @@ async function walkDatabases(sql: Sql, domain: DomainWalk, from: Position | unde
     }
   }
   return undefined
+}
+
+function isPassedOver({ verifiedSeq, seq, unsettled }: Head, mode: Mode): boolean {
+  return mode === 'incremental' && verifiedSeq === seq && !unsettled
+}
+
+/** By the heads; one that has rotted may say anything. */
+function rowsIn(domains: { heads: NamedHead[] }[], mode: Mode): number {
+  let rows = 0
+  for (const { heads } of domains)
+    for (const head of heads) if (!isPassedOver(head, mode)) rows += Math.max(0, Number(head.keys))
+  return Math.min(rows, Number.MAX_SAFE_INTEGER)
 }
 
 /** `after` is null when the database was read to its end. */

@@ -40,11 +40,11 @@ export function consistencyRoutes({ access, pool, keys, walkers }: ConsistencyOp
       async ({ caller, query }) => {
         const from =
           query.cursor === undefined ? undefined : await positionOf(query.cursor, query.mode, caller.instance.id)
-        const { report, next } = await walks.run(caller.instance.id, () =>
+        const { report, next, rowsTotal } = await walks.run(caller.instance.id, () =>
           verifyInstance(pool, walkers, caller, query.mode, from),
         )
         const nextCursor = next ? sealPosition((await keys.of(caller.instance.id)).key, query.mode, next) : null
-        return { ...report, coverage: { complete: nextCursor === null, nextCursor } }
+        return { ...report, coverage: { complete: nextCursor === null, nextCursor, rowsTotal } }
       },
     ),
   ]

@@ -701,6 +701,7 @@ class KvConsistencyChecksItem(TypedDict):
 class KvConsistencyCoverage(TypedDict):
     complete: bool
     nextCursor: str | None
+    rowsTotal: int
 
 
 class KvConsistencyIssuesItem(TypedDict):
