@@ -33,8 +33,11 @@ export function shownSown({ memories, cycles, evictions, outcomes }: Sown): stri
   return `${memories} memories, ${cycles} cycles, ${evictions} evictions, ${outcomes} outcomes`
 }
 
-/** The sample as it happens to a service that holds nothing yet; `endedAt` is when its hour ends. */
-export async function tellSample(loci: Loci, endedAt: Date): Promise<Sown> {
+/**
+ * The sample as it happens to a service that holds nothing yet; `endedAt` is when its hour ends. A cycle is of the
+ * moment at which it runs, so all of them are of now; `reach` waits for a moment, for who has the time.
+ */
+export async function tellSample(loci: Loci, endedAt: Date, reach = async (_at: Date) => {}): Promise<Sown> {
   const service = loci.service()
   const agent = service.user(AGENT)
   const at = (minute: number) => new Date(endedAt.getTime() - (demo.minutes - minute) * MINUTE_MS).toISOString()
@@ -55,7 +58,7 @@ export async function tellSample(loci: Loci, endedAt: Date): Promise<Sown> {
   for (const { key, value, pinned } of demo.slots) await agent.slots.put(key, value, { pinned })
   for (const [key, value] of Object.entries(demo.entries))
     await daemon.call('PUT /v1/kv/entries/{key}', { path: { key }, body: { value } })
-  await runCycles(agent, at)
+  await runCycles(agent, at, reach)
   for (const [number, { minute, ...outcome }] of demo.outcomes.entries()) {
     const ended = outcome.outcome as 'success'
     await agent.reportOutcome({
@@ -82,8 +85,9 @@ async function remember(user: User, memories: typeof demo.memories, at: Clock): 
 }
 
 /** The key of each run makes it one, however often a start that was cut off begins again. */
-async function runCycles(agent: User, at: Clock): Promise<void> {
+async function runCycles(agent: User, at: Clock, reach: (at: Date) => Promise<void>): Promise<void> {
   for (const [number, { minute, focus, observations }] of demo.cycles.entries()) {
+    await reach(new Date(at(minute)))
     const seen = observations.map(({ dueAtMinute, ...observation }: DemoObservation) => ({
       ...observation,
       occurredAt: at(minute),

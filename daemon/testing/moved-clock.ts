@@ -12,7 +12,7 @@ export interface MovedClock {
 }
 
 /** Before anybody else connects to the database. */
-export async function moveClockOf({ name, adminUrl }: TestDatabase): Promise<MovedClock> {
+export async function moveClockOf({ name, adminUrl }: Pick<TestDatabase, 'name' | 'adminUrl'>): Promise<MovedClock> {
   const admin = openPool({
     url: adminUrl,
     applicationName: 'loci-test-clock',

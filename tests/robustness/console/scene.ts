@@ -2,6 +2,7 @@
 // whose organization has nothing yet.
 
 import { tellSample } from '@loci/cli/up/demo.ts'
+import { moveClockOf } from '@loci/daemon/testing/moved-clock.ts'
 import type { Delegation } from '@loci/sdk/attenuate.ts'
 import { Loci } from '@loci/sdk/loci.ts'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -53,7 +54,10 @@ export async function setScene(browser: Browser): Promise<Scene> {
     const { id: serviceId, slug } = await (await make('Support agent')).known()
     const { slug: emptySlug } = await (await make('Research crew')).known()
     const ours = new Loci({ url: origin, apiKey: acme.apiKey, service: serviceId })
-    await tellSample(ours, new Date())
+    const now = new Date()
+    const hour = await anHourAgo(world)
+    await tellSample(ours, now, hour.reach)
+    await hour.end()
     await ours.service().user('default').remember(HOSTILE)
     await ours.service().user('default').slots.put('hostile', HOSTILE, { pinned: true })
     const [best] = await ours.service().user('default').recall(KNOWN)
@@ -80,13 +84,49 @@ export async function setScene(browser: Browser): Promise<Scene> {
   }
 }
 
+const HOUR_MS = 3_600_000
+/** Ids are made by the clock of the process, and those of memories say whether a cycle heard it or recalled it. */
+const OLDER_IDS = `--import=data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module'
+  registerHooks({
+    load(url, context, next) {
+      const loaded = next(url, context)
+      if (!url.endsWith('/contract/ids.ts')) return loaded
+      return { ...loaded, source: String(loaded.source).replace('Date.now()', 'Date.now() - ${2 * HOUR_MS}') }
+    },
+  })`)}`
+
+/** The cell lives an hour ago, until it is told to have reached a later moment: so the sample has its hour. */
+async function anHourAgo(world: World): Promise<{ reach(at: Date): Promise<void>; end(): Promise<void> }> {
+  const clock = await moveClockOf({ name: 'loci_cell', adminUrl: world.postgres.adminUrl('loci_cell') })
+  let ahead = 0
+  const moveTo = async (next: number) => {
+    await clock.move(next - ahead)
+    ahead = next
+  }
+  await moveTo(-HOUR_MS)
+  // Its connections find the other clock when they are new.
+  await (await killDaemon({ world }))({ NODE_OPTIONS: OLDER_IDS })
+  return {
+    // Never back: what was told has taken its time.
+    reach: (at) => moveTo(Math.max(ahead, Math.min(0, at.getTime() - Date.now()))),
+    async end() {
+      await moveTo(0)
+      await clock.close()
+      await (await killDaemon({ world }))()
+    },
+  }
+}
+
 /** The daemon dies as a machine does, and comes back at the same address. */
-export async function killDaemon({ world }: Scene): Promise<() => Promise<void>> {
-  const [daemon] = world.daemons
+export async function killDaemon({
+  world,
+}: Pick<Scene, 'world'>): Promise<(settings?: Record<string, string>) => Promise<void>> {
+  const daemon = world.daemons.at(-1)
   if (!daemon) throw new Error('the world has no daemon')
   await daemon.kill()
-  return async () => {
-    await world.startDaemon({ LOCI_LISTEN: new URL(daemon.url).host })
+  return async (settings = {}) => {
+    await world.startDaemon({ LOCI_LISTEN: new URL(daemon.url).host, ...settings })
   }
 }
 
