@@ -117,6 +117,11 @@ export function clock(at: Date | string | null | undefined, zone: Zone = 'local'
   return new Intl.DateTimeFormat('en-GB', { ...parts, hourCycle: 'h23', ...zoneOf(zone) }).format(date)
 }
 
+/** How far the zone is ahead of UTC then: for an axis with round hours. */
+export function zoneAhead(at: number, zone: Zone): number {
+  return zone === 'utc' ? 0 : -60_000 * new Date(at).getTimezoneOffset()
+}
+
 /** `18 Nov 2026, 11:46`. */
 export function moment(at: Date | string | null | undefined, zone: Zone = 'local'): string {
   return dateOf(at) ? `${day(at, zone)}, ${clock(at, zone, { seconds: false })}` : NOTHING

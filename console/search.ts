@@ -115,7 +115,7 @@ export interface AuditSearch {
   of?: string | undefined
 }
 
-const RANGES = ['15m', '1h', '6h', '24h'] as const
+const RANGES = ['1m', '15m', '1h', '6h', '24h'] as const
 
 export const organizationSearch = (search: Search): OrganizationSearch => texts(search, 'org')
 export const servicesSearch = (search: Search): ServicesSearch => ({

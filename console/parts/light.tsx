@@ -2,10 +2,7 @@
 
 import type { CSSProperties } from 'react'
 import { score } from '../format.ts'
-import { lampOf } from './lamp.ts'
-
-/** Where a lamp is full, everywhere: only so do two of them compare. */
-export const FULL = 9
+import { FULL, lampOf } from './lamp.ts'
 
 interface LampProps {
   activation: number

@@ -41,6 +41,13 @@ export const PAGES: readonly ConsolePage[] = [
     ofService: true,
   },
   {
+    name: 'mind',
+    path: ({ slug }) => `/s/${slug}/mind`,
+    shows: '.lanes .held .glow',
+    empty: { path: ({ emptySlug }) => `/s/${emptySlug}/mind`, as: 'ada', shows: 'text=Nothing was in mind yet' },
+    ofService: true,
+  },
+  {
     name: 'cycles',
     path: ({ slug }) => `/s/${slug}/cycles`,
     shows: '.cy .phases i',
