@@ -8,6 +8,7 @@ import { everyState } from '../robustness/console/all-states.ts'
 import { cyclesAgainstApi, heldAgainstApi, hostileText, recallAgainstApi } from '../robustness/console/contents.ts'
 import { createByKeyboard, endedSession, storedToErased } from '../robustness/console/journeys.ts'
 import { inScheme, inspect, type Scheme } from '../robustness/console/look.ts'
+import { longDay, momentByLink } from '../robustness/console/mind.ts'
 import { consoleMutants } from '../robustness/console/mutants.ts'
 import { organizationAgainstApi } from '../robustness/console/organization-contents.ts'
 import { PAGES } from '../robustness/console/pages.ts'
@@ -49,6 +50,8 @@ await reportOn(async (report) => {
       await createByKeyboard(report, scene)
       await storedToErased(report, scene)
     }
+    if (shows('mind')) await momentByLink(report, scene)
+    if (process.argv.includes('--day')) await longDay(report, scene)
     if (only?.includes('tokens') ?? true) {
       await organizationAgainstApi(report, scene)
       await narrowAndRevoke(report, scene)

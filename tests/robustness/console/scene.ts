@@ -2,7 +2,7 @@
 // whose organization has nothing yet.
 
 import { tellSample } from '@loci/cli/up/demo.ts'
-import { moveClockOf } from '@loci/daemon/testing/moved-clock.ts'
+import { type MovedClock, moveClockOf } from '@loci/daemon/testing/moved-clock.ts'
 import type { Delegation } from '@loci/sdk/attenuate.ts'
 import { Loci } from '@loci/sdk/loci.ts'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -35,12 +35,14 @@ export interface Scene {
   delegation: Delegation
   ada: BrowserContext
   ben: BrowserContext
+  /** Of the cell. */
+  clock: MovedClock
   /** Everything that a page of theirs asked for, and what it complained of. */
   asked: string[]
   complaints: string[]
 }
 
-export async function setScene(browser: Browser): Promise<Scene> {
+export async function setScene(browser: Browser, { isHostile = true } = {}): Promise<Scene> {
   // Ada is platform staff too, and Ben is not.
   const settings = { LOCI_STAFF_EMAILS: ownerEmail('acme') }
   const world = await startWorld({ replicas: 1, people: PEOPLE, isBilled: true, settings })
@@ -55,17 +57,21 @@ export async function setScene(browser: Browser): Promise<Scene> {
     const { slug: emptySlug } = await (await make('Research crew')).known()
     const ours = new Loci({ url: origin, apiKey: acme.apiKey, service: serviceId })
     const now = new Date()
-    const hour = await anHourAgo(world)
+    const clock = await moveClockOf({ name: 'loci_cell', adminUrl: world.postgres.adminUrl('loci_cell') })
+    const hour = await liveAgo({ world, clock }, HOUR_MS)
     await tellSample(ours, now, hour.reach)
     await hour.end()
-    await ours.service().user('default').remember(HOSTILE)
-    await ours.service().user('default').slots.put('hostile', HOSTILE, { pinned: true })
-    const [best] = await ours.service().user('default').recall(KNOWN)
+    const agent = ours.service().user('default')
+    if (isHostile) {
+      await agent.remember(HOSTILE)
+      await agent.slots.put('hostile', HOSTILE, { pinned: true })
+    }
+    const [best] = await agent.recall(KNOWN)
     if (!best) throw new Error(`the sample has no answer to '${KNOWN}'`)
     const delegation = await fillOrganization({ world, acme, loci, serviceId })
     const scene: Scene = {
       ...{ world, origin, acme, loci, slug, emptySlug, serviceId, hitId: best.id, delegation },
-      ...{ ada: await newPerson(browser), ben: await newPerson(browser), asked: [], complaints: [] },
+      ...{ ada: await newPerson(browser), ben: await newPerson(browser), clock, asked: [], complaints: [] },
     }
     for (const [person, sub] of [
       [scene.ada, 'ada'],
@@ -96,15 +102,17 @@ const OLDER_IDS = `--import=data:text/javascript,${encodeURIComponent(`
     },
   })`)}`
 
-/** The cell lives an hour ago, until it is told to have reached a later moment: so the sample has its hour. */
-async function anHourAgo(world: World): Promise<{ reach(at: Date): Promise<void>; end(): Promise<void> }> {
-  const clock = await moveClockOf({ name: 'loci_cell', adminUrl: world.postgres.adminUrl('loci_cell') })
+/** The cell lives so long ago, until it is told to have reached a later moment: what happens meanwhile has its time. */
+export async function liveAgo(
+  { world, clock }: Pick<Scene, 'world' | 'clock'>,
+  ms: number,
+): Promise<{ reach(at: Date): Promise<void>; end(): Promise<void> }> {
   let ahead = 0
   const moveTo = async (next: number) => {
     await clock.move(next - ahead)
     ahead = next
   }
-  await moveTo(-HOUR_MS)
+  await moveTo(-ms)
   // Its connections find the other clock when they are new.
   await (await killDaemon({ world }))({ NODE_OPTIONS: OLDER_IDS })
   return {
@@ -112,7 +120,6 @@ async function anHourAgo(world: World): Promise<{ reach(at: Date): Promise<void>
     reach: (at) => moveTo(Math.max(ahead, Math.min(0, at.getTime() - Date.now()))),
     async end() {
       await moveTo(0)
-      await clock.close()
       await (await killDaemon({ world }))()
     },
   }
