@@ -1,4 +1,4 @@
-// Mutants: keep() without the comparison; `after` left out of begin(); end() left out of arrange(); `isAnew` always
+// Mutants: hear() tells states to new tabs alone; keep() without the comparison; `after` left out of begin(); end() left out of arrange(); `isAnew` always
 // false; backUntil left out of goBack(); a refusal told as lost.
 
 import assert from 'node:assert/strict'
@@ -124,6 +124,27 @@ test('however many tabs there are, two streams are open, and each tab is told', 
       [eventsOf('svc_1'), 'org_1'],
     ].sort(),
   )
+})
+
+test('a tab that comes to a service which another tab follows already is told how its stream is', async () => {
+  await using teller = await startTeller()
+  using hub = startHub(teller)
+  hub.view('a', 'svc_1')
+  await eventually(() => hub.is('svc_1') === 'open' && hub.states('svc_1').at(-1)?.position !== undefined)
+  // It does not know its service yet, and lets pass what is told of it.
+  hub.view('b', null)
+  const before = hub.states('svc_1').length
+  hub.view('b', 'svc_1')
+  assert.deepEqual(
+    hub
+      .states('svc_1')
+      .slice(before)
+      .map(({ is, position, isAnew }) => [is, position, isAnew]),
+    [['open', '0', false]],
+  )
+  hub.view('b', 'svc_1')
+  assert.equal(hub.states('svc_1').length, before + 1)
+  assert.equal(teller.open.size, 2)
 })
 
 test('a stream that breaks goes on behind the last event, and is not told as begun anew', async () => {

@@ -214,7 +214,9 @@ export function createHub({ say, connect, pauseMs = PAUSE_MS, againMs = AGAIN_MS
       order += 1
       tabs.set(tab, { ...view, heardAt: Date.now(), frontAt: isInFront || !before ? order : before.frontAt })
       arrange()
-      if (!before) for (const { state } of streams.values()) tell(state)
+      // Of a service that the tab did not show until now it has kept nothing that was told.
+      if (before?.service === view.service && before.organization === view.organization) return
+      for (const { state } of streams.values()) tell(state)
     },
     close() {
       clearInterval(sweep)
