@@ -26,6 +26,7 @@ import {
   memorySearch,
   mindSearch,
   organizationSearch,
+  overviewSearch,
   quarantineSearch,
   serviceSearch,
   servicesSearch,
@@ -76,7 +77,12 @@ const service = createRoute({
   search: { middlewares: [retainSearchParams(['db'])] },
   component: ServiceRoute,
 })
-const overview = createRoute({ getParentRoute: () => service, path: '/', ...page('overview') })
+const overview = createRoute({
+  getParentRoute: () => service,
+  path: '/',
+  validateSearch: overviewSearch,
+  ...page('overview'),
+})
 const mind = createRoute({
   getParentRoute: () => service,
   path: '/mind',

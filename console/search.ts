@@ -19,6 +19,10 @@ export interface ServiceSearch {
   /** Left out for `default`. */
   db?: string | undefined
 }
+export interface OverviewSearch {
+  /** Of the requests; left out for an hour. */
+  range?: '24h' | '7d' | undefined
+}
 export interface MindSearch {
   range?: (typeof RANGES)[number] | undefined
   /** A moment, RFC 3339. */
@@ -95,6 +99,8 @@ export interface TokensSearch {
   id?: string | undefined
   /** Those that ended too. */
   ended?: 'yes' | undefined
+  /** Those with which the console itself asks too. */
+  own?: 'yes' | undefined
 }
 export interface UsageSearch {
   tenant?: string | undefined
@@ -124,6 +130,7 @@ export const servicesSearch = (search: Search): ServicesSearch => ({
 })
 export const createSearch = (search: Search): CreateSearch => texts(search, 'op')
 export const serviceSearch = (search: Search): ServiceSearch => texts(search, 'db')
+export const overviewSearch = (search: Search): OverviewSearch => oneOf(search, 'range', ['24h', '7d'] as const)
 export const mindSearch = (search: Search): MindSearch => ({
   ...oneOf(search, 'range', RANGES),
   ...texts(search, 'at', 'item'),
@@ -156,6 +163,7 @@ export const tokensSearch = (search: Search): TokensSearch => ({
   ...oneOf(search, 'tab', ['keys', 'partners'] as const),
   ...oneOf(search, 'act', ['make', 'narrow', 'revoke', 'rotate'] as const),
   ...oneOf(search, 'ended', ['yes'] as const),
+  ...oneOf(search, 'own', ['yes'] as const),
 })
 export const usageSearch = (search: Search): UsageSearch => ({
   ...texts(search, 'tenant'),

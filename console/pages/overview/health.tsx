@@ -1,5 +1,6 @@
 // How the parts of its daemon are, as each says it of itself.
 
+import type { CycleCorruption } from '@loci/sdk/daemon.ts'
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { problemOf } from '../../api/problem.ts'
@@ -41,7 +42,7 @@ export function Health() {
         </Part>
         <Part name="Chain of cycles" of={chain}>
           {({ completedCycles, corruption }) => [
-            corruption.detected ? 'bad' : corruption.status === 'clean' ? 'ok' : 'idle',
+            corruption.detected ? 'bad' : isChecked(corruption, completedCycles) ? 'ok' : 'idle',
             corruption.detected
               ? `${count(corruption.count)} of ${count(completedCycles)} damaged`
               : `${count(corruption.checkedThroughSeq ?? 0)} of ${count(completedCycles)} verified`,
@@ -59,6 +60,11 @@ export function Health() {
       </dl>
     </Card>
   )
+}
+
+/** A chain of which nothing was read again since it was written is not known to be whole. */
+function isChecked({ status, checkedThroughSeq }: CycleCorruption, cycles: number): boolean {
+  return status === 'clean' && (cycles === 0 || (checkedThroughSeq ?? 0) > 0)
 }
 
 const LOOP: Readonly<Record<string, string>> = {

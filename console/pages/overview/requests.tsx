@@ -1,6 +1,7 @@
 // How much it is asked, minute by minute or hour by hour.
 
 import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { useApi } from '../../api/api.ts'
 import { lastWhole, type Span, usageQuery } from '../../api/usage.ts'
@@ -12,6 +13,7 @@ import { Chart, ChartTable } from '../../parts/chart.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { usePreferences } from '../../preferences.ts'
 
+const route = getRouteApi('/s/$slug/')
 const SPANS: readonly (readonly [Span, string])[] = [
   ['1h', '1 h'],
   ['24h', '24 h'],
@@ -20,7 +22,7 @@ const SPANS: readonly (readonly [Span, string])[] = [
 
 export function Requests() {
   const { service } = useService()
-  const [of, setSpan] = useState<Span>('1h')
+  const of: Span = route.useSearch().range ?? '1h'
   const [isTable, setTable] = useState(false)
   const { zone } = usePreferences()
   const usage = useQuery(usageQuery(useApi(), service.id, of))
@@ -45,13 +47,22 @@ export function Requests() {
       }
       aside={
         <>
-          <fieldset className="seg" aria-label="How far back">
+          <nav className="seg" aria-label="How far back">
             {SPANS.map(([name, text]) => (
-              <button key={name} type="button" aria-pressed={name === of} onClick={() => setSpan(name)}>
+              <Link
+                key={name}
+                from="/s/$slug"
+                to="."
+                search={(now) => ({ ...now, range: name === '1h' ? undefined : name })}
+                resetScroll={false}
+                replace
+                activeProps={{}}
+                aria-current={name === of || undefined}
+              >
                 {text}
-              </button>
+              </Link>
             ))}
-          </fieldset>
+          </nav>
           <button type="button" className="why" onClick={() => setTable(!isTable)}>
             {isTable ? 'Plot' : 'Table'}
           </button>
