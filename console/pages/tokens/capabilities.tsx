@@ -9,7 +9,7 @@ import { apiKeysQuery, type Token } from '../../api/credentials.ts'
 import type { Whole } from '../../api/every-page.ts'
 import { membersQuery, nameOf } from '../../api/members.ts'
 import { servicesQuery } from '../../api/services.ts'
-import { counted, shortId, span } from '../../format.ts'
+import { count, counted, shortId, span } from '../../format.ts'
 import { useRowKeys } from '../../keys/rows.ts'
 import { CommandLine } from '../../parts/copy.tsx'
 import { useMay } from '../../parts/right.tsx'
@@ -19,7 +19,7 @@ import { MakeToken } from './make.tsx'
 import { NarrowToken } from './narrow.tsx'
 import { RevokeToken } from './revoke.tsx'
 import { databasesOf, inWords } from './rights.ts'
-import { type Node, treeOf } from './tree.ts'
+import { isOfConsole, isOver, type Node, treeOf } from './tree.ts'
 
 const route = getRouteApi('/o/tokens')
 
@@ -36,12 +36,15 @@ export function Capabilities({ tenants, tenant, tokens }: CapabilitiesProps) {
   const mayMake = useMay('tokens:write')
   const table = useRef<HTMLTableElement>(null)
   useRowKeys(table)
-  const { act, id, ended } = search
-  const all = treeOf(tokens.data?.items ?? [], { now, withEnded: true })
-  const nodes = ended === 'yes' ? all : treeOf(tokens.data?.items ?? [], { now, withEnded: false })
+  const { act, id, ended, own } = search
+  const every = tokens.data?.items ?? []
+  const ofConsole = every.filter((token) => isOfConsole(token) && !isOver(token, now)).length
+  const items = own === 'yes' ? every : every.filter((token) => !isOfConsole(token))
+  const all = treeOf(items, { now, withEnded: true })
+  const nodes = ended === 'yes' ? all : treeOf(items, { now, withEnded: false })
   const picked = all.find((node) => node.id === id)
   const hidden = all.length - nodes.length
-  const close = () => void navigate({ search: { tenant: search.tenant, ended } })
+  const close = () => void navigate({ search: { tenant: search.tenant, ended, own } })
   const isOpen = tenant !== undefined && (act === 'make' || (picked !== undefined && act !== undefined))
   return (
     <div className={`grid${isOpen ? ' with-asked' : ''}`}>
@@ -96,6 +99,14 @@ export function Capabilities({ tenants, tenant, tokens }: CapabilitiesProps) {
                     <Link to="/o/tokens" search={{ ...search, ended: undefined }}>
                       Hide those that have ended
                     </Link>
+                  )}
+                  {ofConsole > 0 && (
+                    <>
+                      {' '}
+                      <Link to="/o/tokens" search={{ ...search, own: own === 'yes' ? undefined : 'yes' }}>
+                        {own === 'yes' ? 'Hide' : `Show ${count(ofConsole)}`} of the console itself
+                      </Link>
+                    </>
                   )}
                   {isCut && ' Only the newest are shown.'}
                   <p className="row wrap by-command">

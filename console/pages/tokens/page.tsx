@@ -16,7 +16,7 @@ import { Capabilities } from './capabilities.tsx'
 import { Keys } from './keys.tsx'
 import { Partners } from './partners.tsx'
 import './tokens.css'
-import { isOver } from './tree.ts'
+import { isOfConsole, isOver } from './tree.ts'
 
 const route = getRouteApi('/o/tokens')
 const ABOUT = {
@@ -44,7 +44,7 @@ export function Page() {
   )
   const mayMake = useMay(tab === 'partners' ? 'services:write' : 'tokens:write')
   const shown = tab ?? 'capabilities'
-  const alive = tokens.data?.items.filter((token) => !isOver(token, now)).length
+  const alive = tokens.data?.items.filter((token) => !isOver(token, now) && !isOfConsole(token)).length
   const tabs = [
     [undefined, 'Capabilities', alive],
     ['keys', 'API keys', keys.data?.items.length],

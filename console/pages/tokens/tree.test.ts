@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Token } from '../../api/credentials.ts'
-import { endsWithIt, treeOf } from './tree.ts'
+import { endsWithIt, isOfConsole, treeOf } from './tree.ts'
 
 const NOW = Date.parse('2026-11-18T12:00:00Z')
 const LATER = '2026-11-19T12:00:00Z'
@@ -43,4 +43,15 @@ test('what is below a token that has ended has ended too', () => {
     true,
   )
   assert.deepEqual(treeOf([{ ...TOKEN, revoked_at: BEFORE }], { now: NOW, withEnded: false }), [])
+})
+
+// Mutant: isOfConsole() by the name alone.
+test('those with which the console itself asks are told from those that somebody made and called so', () => {
+  const of = (name: string | null, sub: string, minutes: number) =>
+    isOfConsole({
+      ...{ name, sub, issued_at: new Date(NOW).toISOString() },
+      expires_at: new Date(NOW + minutes * 60_000).toISOString(),
+    })
+  assert.deepEqual([of('console', 'usr_1', 5), of('console', 'console', 15)], [true, true])
+  assert.deepEqual([of('console', 'usr_1', 60), of('planner', 'usr_1', 5), of(null, 'usr_1', 5)], [false, false, false])
 })

@@ -43,6 +43,20 @@ export function endsWithIt(node: Node, now: number): { alive: TokenChild[]; ende
   }
 }
 
+/** With five minutes more of doubt than it has. */
+const CONSOLE_LIFE_MS = 600_000
+
+/**
+ * With which the console itself asks daemons, for minutes and for a person who is signed in or for the events of a
+ * service. There are many of them, and none was made by anybody.
+ */
+export function isOfConsole({ name, sub, issued_at, expires_at }: OfConsole): boolean {
+  const lifeMs = Date.parse(expires_at) - Date.parse(issued_at)
+  return name === 'console' && (sub === 'console' || lifeMs <= CONSOLE_LIFE_MS)
+}
+
+type OfConsole = Pick<Token, 'name' | 'sub' | 'issued_at' | 'expires_at'>
+
 export function isOver(
   { expires_at, revoked_at }: Pick<TokenChild, 'expires_at' | 'revoked_at'>,
   now: number,
