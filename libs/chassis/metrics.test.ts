@@ -45,3 +45,19 @@ test('a name may be taken once', () => {
   metrics.gauge('loci_test_value', 'A value.', () => 1)
   assert.throws(() => metrics.gauge('loci_test_value', 'Another.', () => 2), /already been registered/)
 })
+
+// What `promtool check metrics` says of names; the scorecard runs the program itself. Mutant: MISNAMED is empty.
+test('every metric is named as Prometheus wants it: a counter and nothing else ends in _total, none names its type', async () => {
+  const metrics = createMetrics({ version: 'x' })
+  metrics.counter('loci_test_total', 'Things.', [])
+  const types = [...(await metrics.registry.metrics()).matchAll(/^# TYPE (\S+) (\S+)$/gm)]
+  const misnamed = types.filter(
+    ([, name = '', type]) =>
+      name.endsWith('_total') !== (type === 'counter') || /_(?:counter|gauge|histogram|summary)(?:_|$)/.test(name),
+  )
+  assert.deepEqual(
+    misnamed.map(([, name]) => name),
+    [],
+  )
+  assert.ok(types.length > 20)
+})

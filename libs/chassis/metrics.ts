@@ -14,9 +14,19 @@ export interface Metrics {
 /** Around the promises that are made in milliseconds: 1 to 10 for a read, 500 for anything accepted under overload. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+/**
+ * Of the default ones, those whose names break the rules of Prometheus, so that `promtool check metrics` has nothing to
+ * say. The same is told by loci_nodejs_active_handles, _requests and _resources by type, and by the lag of the event loop.
+ */
+const MISNAMED = [
+  ...['active_handles_total', 'active_requests_total', 'active_resources_total'],
+  ...['eventloop_utilization_histogram', 'eventloop_utilization_summary'],
+].map((name) => `loci_nodejs_${name}`)
+
 export function createMetrics({ version }: { version: string }): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'loci_' })
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
   const duration = new Histogram({
     name: 'loci_http_request_duration_seconds',
     help: 'Time from the first byte of a request to the last byte of its answer.',
