@@ -1,6 +1,6 @@
 // npm run dev: a whole loci on free loopback ports, to be used by hand or, with `-- --world FILE`, by the conformance
 // suite. Everything of it is thrown away at the end. The console is built beside it, again whenever a source of it
-// changes: reload the page.
+// changes; pages that are open load again by themselves.
 
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -46,6 +46,11 @@ export function wordsKey({ id, database }: At, what: string, ...of: unknown[]) {
 
 /** After an erasure no byte of it may be in this page: nothing of the service that holds words is kept. */
 export function dropWords(serviceId: string): void {
-  queries.removeQueries({ queryKey: ['service', serviceId, 'words'], type: 'inactive' })
+  dropUnseenWords(serviceId)
   void queries.resetQueries({ queryKey: ['service', serviceId, 'words'] })
+}
+
+/** Where nobody tells of an erasure nothing is kept that nobody looks at. */
+export function dropUnseenWords(serviceId: string): void {
+  queries.removeQueries({ queryKey: ['service', serviceId, 'words'], type: 'inactive' })
 }

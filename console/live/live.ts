@@ -3,7 +3,7 @@
 // found by a lock; without either, and while there is no stream, the page asks from time to time.
 
 import { useEffect, useSyncExternalStore } from 'react'
-import { dropWords, queries } from '../api/cache.ts'
+import { dropUnseenWords, dropWords, queries } from '../api/cache.ts'
 import { sessionEnded } from '../api/session.ts'
 import { CHANNEL, type FromHub, type FromTab, type Happened, type Kind, type StreamState } from './messages.ts'
 import { erases, isTouched, type Told } from './touched.ts'
@@ -36,6 +36,8 @@ let pending: Told[] = []
 export function useLive(organization: string, service: string | null): void {
   useEffect(() => {
     begin()
+    // Of a service that is left nothing is told any more, no erasure either.
+    if (view?.service && view.service !== service) dropUnseenWords(view.service)
     view = { organization, service }
     const { organization: one, service: other } = state
     put({
@@ -124,7 +126,7 @@ function heardOf(told: StreamState, isAnew: boolean): void {
 /** What was read before a stream began may be old or erased, and nobody tells: all is read again. */
 function readAgain(kind: Kind, of: string): void {
   const begun: Told = { kind, of, type: 'begun', data: {} }
-  if (kind === 'service') queries.removeQueries({ queryKey: ['service', of, 'words'], type: 'inactive' })
+  if (kind === 'service') dropUnseenWords(of)
   touch(begun)
   // The answer of a request that was on its way is as old as the request.
   const asked = queries.getQueryCache().findAll({
@@ -171,6 +173,7 @@ function poll(): void {
   for (const kind of ['organization', 'service'] as const) {
     const of = view[kind]
     if (of === null || isLive(kind) || Date.now() - (state[kind]?.since ?? begunAt) < LOST_MS) continue
+    if (kind === 'service') dropUnseenWords(of)
     for (const type of kind === 'service' ? POLLED : ['service.polled']) touch({ kind, of, type, data: {} })
   }
 }

@@ -4,15 +4,23 @@
 
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type { Browser } from 'playwright-core'
 import { everyState } from '../robustness/console/all-states.ts'
 import { cyclesAgainstApi, heldAgainstApi, hostileText, recallAgainstApi } from '../robustness/console/contents.ts'
+import { linksAfterSignIn } from '../robustness/console/deep-links.ts'
+import { erasedWords } from '../robustness/console/erased-words.ts'
 import { createByKeyboard, endedSession, storedToErased } from '../robustness/console/journeys.ts'
+import { eightTabs, endedCapability } from '../robustness/console/live-tabs.ts'
+import { longText } from '../robustness/console/long-text.ts'
 import { inScheme, inspect, type Scheme } from '../robustness/console/look.ts'
 import { longDay, momentByLink } from '../robustness/console/mind.ts'
 import { consoleMutants } from '../robustness/console/mutants.ts'
 import { organizationAgainstApi } from '../robustness/console/organization-contents.ts'
 import { PAGES } from '../robustness/console/pages.ts'
+import { reloadsInDev } from '../robustness/console/reloads.ts'
+import { restored } from '../robustness/console/restored.ts'
 import { killDaemon, openPage, type Scene, setScene, settled, until } from '../robustness/console/scene.ts'
+import { serviceAgainstApi } from '../robustness/console/service-contents.ts'
 import { narrowAndRevoke, signInOnTheWay, tokenByKeyboard } from '../robustness/console/token-journeys.ts'
 import { firstLoad } from '../robustness/console/weight.ts'
 import { startChromium, whyNoChromium } from '../robustness/signin/chromium.ts'
@@ -22,13 +30,42 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const isShort = process.argv.includes('--short')
 const SCHEMES: readonly Scheme[] = ['light', 'dark']
 const WIDTHS = isShort ? [320] : [320, 390, 768, 1440, 2560]
-/** --only=overview,memory: these pages and nothing else, for who works on them. */
+/** --only=overview,memory,tabs: these pages and parts and nothing else, for who works on them. */
 const only = process.argv
   .find((word) => word.startsWith('--only='))
   ?.slice('--only='.length)
   .split(',')
 const shows = (name: string) => only?.includes(name) ?? true
 const pages = PAGES.filter(({ name }) => shows(name))
+
+interface Part {
+  name: string
+  isInShort: boolean
+  run(report: Report, scene: Scene, browser: Browser): Promise<void>
+}
+
+/** In this order: the later ones change what the earlier ones look at. */
+const PARTS: readonly Part[] = [
+  { name: 'weight', isInShort: true, run: (report, scene, browser) => firstLoad(report, browser, scene) },
+  { name: 'words', isInShort: true, run: hostileText },
+  { name: 'numbers', isInShort: true, run: againstApi },
+  { name: 'mind', isInShort: true, run: momentByLink },
+  { name: 'create', isInShort: true, run: createByKeyboard },
+  { name: 'life', isInShort: true, run: storedToErased },
+  { name: 'tokens', isInShort: true, run: tokenJourneys },
+  { name: 'tabs', isInShort: true, run: tabs },
+  { name: 'erased', isInShort: true, run: erased },
+  { name: 'addresses', isInShort: false, run: addresses },
+  { name: 'long', isInShort: false, run: longText },
+  { name: 'links', isInShort: false, run: (report, scene, browser) => linksAfterSignIn(report, browser, scene) },
+  { name: 'capability', isInShort: false, run: endedCapability },
+  { name: 'away', isInShort: false, run: withoutDaemon },
+  { name: 'states', isInShort: false, run: (report, scene) => everyState(report, scene, pages) },
+  { name: 'session', isInShort: false, run: endedSession },
+  { name: 'mutants', isInShort: false, run: consoleMutants },
+  { name: 'reload', isInShort: false, run: reloadsInDev },
+  { name: 'day', isInShort: false, run: longDay },
+]
 
 await reportOn(async (report) => {
   const why = whyNoChromium()
@@ -40,29 +77,15 @@ await reportOn(async (report) => {
   try {
     report.note(`chromium ${browser.version()}`)
     scene = await setScene(browser)
-    await everyPage(report, scene)
-    if (!only) {
-      await firstLoad(report, browser, scene)
-      await hostileText(report, scene)
-      await heldAgainstApi(report, scene)
-      await cyclesAgainstApi(report, scene)
-      await recallAgainstApi(report, scene)
-      await createByKeyboard(report, scene)
-      await storedToErased(report, scene)
-    }
-    if (shows('mind')) await momentByLink(report, scene)
-    if (process.argv.includes('--day')) await longDay(report, scene)
-    if (only?.includes('tokens') ?? true) {
-      await organizationAgainstApi(report, scene)
-      await narrowAndRevoke(report, scene)
-      await tokenByKeyboard(report, scene)
-      await signInOnTheWay(report, scene)
-    }
-    if (!isShort) await withoutDaemon(report, scene)
-    if (!isShort) await everyState(report, scene, pages)
-    if (!isShort && !only) {
-      await endedSession(report, scene)
-      await consoleMutants(report, scene)
+    if (pages.length > 0) await everyPage(report, scene)
+    for (const { name, isInShort, run } of PARTS) {
+      const isOfPages = (name === 'away' || name === 'states') && pages.length > 0
+      const isWanted = only ? only.includes(name) || (isOfPages && !isShort) : isInShort || !isShort
+      if (!isWanted) continue
+      // What breaks one part is told, and the others are seen all the same.
+      await run(report, scene, browser).catch((error: Error) =>
+        report.promise(`the part '${name}' runs to its end`, false, String(error.stack)),
+      )
     }
     ownOriginAlone(report, scene)
   } finally {
@@ -70,6 +93,38 @@ await reportOn(async (report) => {
     await scene?.world.stop()
   }
 })
+
+async function againstApi(report: Report, scene: Scene): Promise<void> {
+  await heldAgainstApi(report, scene)
+  await cyclesAgainstApi(report, scene)
+  await recallAgainstApi(report, scene)
+  await serviceAgainstApi(report, scene)
+  await organizationAgainstApi(report, scene)
+}
+
+async function tokenJourneys(report: Report, scene: Scene): Promise<void> {
+  await narrowAndRevoke(report, scene)
+  await tokenByKeyboard(report, scene)
+  await signInOnTheWay(report, scene)
+}
+
+function tabs(report: Report, scene: Scene, browser: Browser): Promise<void> {
+  return eightTabs(report, { browser, scene, withMutants: !isShort })
+}
+
+function erased(report: Report, scene: Scene, browser: Browser): Promise<void> {
+  return erasedWords(report, { browser, scene, withMutant: !isShort })
+}
+
+async function addresses(report: Report, scene: Scene): Promise<void> {
+  const { count, problems } = await restored(scene, scene.ada)
+  for (const line of problems) report.note(line)
+  report.promise(
+    'every filter, tab and drawer stands in the address: after a reload the page shows the same',
+    problems.length === 0,
+    `${count - problems.length} of ${count}`,
+  )
+}
 
 /** Full and empty, light and dark. */
 async function everyPage(report: Report, scene: Scene): Promise<void> {

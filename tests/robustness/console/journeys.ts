@@ -1,21 +1,15 @@
 // What people do in the console, with the keyboard alone; and what happens when their session ends on the way.
 
+import type { Page } from 'playwright-core'
 import type { Report } from '../../world/report.ts'
 import { pressOn } from '../signin/chromium.ts'
 import { openPage, type Scene, settled, tabTo } from './scene.ts'
 
 /** From a first visit to a service that remembers. */
 export async function createByKeyboard(report: Report, scene: Scene): Promise<void> {
-  const { ben, origin } = scene
+  const { ben } = scene
   const page = await openPage(scene, ben, '/services', 'text=No service yet')
-  await pressOn(page, 'Create service', 'Enter')
-  await page.waitForURL(`${origin}/services/new`)
-  await settled(page, 'text=2. Name and place')
-  await tabTo(page, 'name')
-  await page.keyboard.type('My agent')
-  await page.keyboard.press('Enter')
-  await page.locator('.foot:has-text("It is active")').waitFor({ timeout: 300_000 })
-  const steps = await page.locator('.steps li.succeeded b').allInnerTexts()
+  const steps = await makeService(page, scene, 'My agent')
   await page.locator('text=Store a first memory').waitFor()
   await tabTo(page, 'text')
   await page.keyboard.type('Ada prefers replies in Dutch')
@@ -40,6 +34,18 @@ export async function createByKeyboard(report: Report, scene: Scene): Promise<vo
       /My agent[\s\S]*Active/.test(row),
     `${steps.join(', ')}; "${answer}"`,
   )
+}
+
+/** From the list of services, with the keyboard alone. Answers with the steps that it took. */
+export async function makeService(page: Page, { origin }: Pick<Scene, 'origin'>, name: string): Promise<string[]> {
+  await pressOn(page, 'Create service', 'Enter')
+  await page.waitForURL(`${origin}/services/new`)
+  await settled(page, 'text=2. Name and place')
+  await tabTo(page, 'name')
+  await page.keyboard.type(name)
+  await page.keyboard.press('Enter')
+  await page.locator('.foot:has-text("It is active")').waitFor({ timeout: 300_000 })
+  return page.locator('.steps li.succeeded b').allInnerTexts()
 }
 
 const FACT = 'The spare key of the workshop hangs behind the blue toolbox'

@@ -51,8 +51,15 @@ export async function inspect(page: Page, name: string, { widths }: { widths: re
 }
 
 /** What stands out of its card, or on another card. */
-const OUTSIDE = `[...document.querySelectorAll('.card')].flatMap((card) =>
-  card.scrollWidth > card.clientWidth + 1 ? ['something stands out of the card ' + card.innerText.slice(0, 40)] : [])`
+const OUTSIDE = `[...document.querySelectorAll('.card')].flatMap((card) => {
+  if (card.scrollWidth <= card.clientWidth + 1) return []
+  const { right } = card.getBoundingClientRect()
+  const out = [...card.querySelectorAll('*')].filter((one) => one.getBoundingClientRect().right > right + 1).at(-1)
+  return [
+    'something stands out of the card ' + card.innerText.slice(0, 20).replace(/\\s+/g, ' ') + ': ' +
+      out?.tagName + '.' + out?.className + ' ' + out?.textContent.slice(0, 60),
+  ]
+})`
 
 interface Violation {
   id: string

@@ -2,16 +2,16 @@
 // then opened in every state and scheme (look.ts).
 
 import { KNOWN, UNKNOWN } from './questions.ts'
-import type { Scene } from './scene.ts'
+import type { Addressed } from './scene.ts'
 
 export interface ConsolePage {
   /** Of the pictures; its folder in console/pages. */
   name: string
-  path(scene: Scene): string
+  path(scene: Addressed): string
   /** By which it is seen that it is full. */
   shows: string
   /** Where there is nothing to show: its address, whose eyes, and by what that is seen. Left out: it is never empty. */
-  empty?: { path(scene: Scene): string; as: 'ada' | 'ben'; shows: string }
+  empty?: { path(scene: Addressed): string; as: 'ada' | 'ben'; shows: string }
   /** Whether it asks the daemon of a service: then it is also seen stale and failing. */
   ofService: boolean
   /** It asks for what it shows once, because that never changes by itself: so it never grows stale. */

@@ -42,6 +42,9 @@ export interface Scene {
   complaints: string[]
 }
 
+/** All that the address of a page is made from. */
+export type Addressed = Pick<Scene, 'origin' | 'slug' | 'emptySlug' | 'hitId'>
+
 export async function setScene(browser: Browser, { isHostile = true } = {}): Promise<Scene> {
   // Ada is platform staff too, and Ben is not.
   const settings = { LOCI_STAFF_EMAILS: ownerEmail('acme') }
@@ -154,7 +157,12 @@ function listen({ asked, complaints, origin }: Scene, person: BrowserContext): v
 export const SCREEN = { width: 1440, height: 900 }
 
 /** As she sees it on a screen of usual size. */
-export async function openPage({ origin }: Scene, person: BrowserContext, path: string, shows?: string): Promise<Page> {
+export async function openPage(
+  { origin }: Pick<Scene, 'origin'>,
+  person: BrowserContext,
+  path: string,
+  shows?: string,
+): Promise<Page> {
   const page = await person.newPage()
   await page.setViewportSize(SCREEN)
   await page.goto(`${origin}${path}`)

@@ -1,6 +1,6 @@
 // What a browser loads before it shows the first page, compressed as it comes.
 
-import type { Browser } from 'playwright-core'
+import type { Browser, BrowserContext } from 'playwright-core'
 import type { Report } from '../../world/report.ts'
 import { newPerson } from '../signin/chromium.ts'
 import { type Scene, settled } from './scene.ts'
@@ -8,12 +8,46 @@ import { type Scene, settled } from './scene.ts'
 const JAVASCRIPT_MAX = 200_000
 const CSS_MAX = 20_000
 
-export async function firstLoad(report: Report, browser: Browser, { ada, origin }: Scene): Promise<void> {
-  // Who is signed in and has loaded nothing yet.
+export async function firstLoad(report: Report, browser: Browser, scene: Scene): Promise<void> {
+  const { files, ...weight } = await weighFirstLoad(browser, scene.ada, scene)
+  report.promise(
+    'the first page loads at most 200 KB of JavaScript and 20 KB of CSS, compressed',
+    isLight(weight),
+    `${weightText(weight)}, ${kilobytes(weight.fonts)} fonts in ${files.length} files`,
+  )
+  const wrong = files.filter(({ path, headers }) => {
+    const cached = String(headers['cache-control'])
+    return path === '/services' ? cached !== 'no-cache' : !/max-age=31536000, immutable/.test(cached)
+  })
+  report.promise(
+    'files are kept for ever and the page is asked for again each time',
+    wrong.length === 0 && files.some(({ path }) => path === '/services'),
+    `${files.length} files, ${wrong.map(({ path }) => path).join(' ') || 'none wrong'}`,
+  )
+}
+
+export interface Weight {
+  javascript: number
+  css: number
+  fonts: number
+}
+
+interface Loaded {
+  path: string
+  bytes: number
+  headers: Record<string, string>
+}
+
+/** By a browser in which somebody is signed in and that has loaded nothing yet. */
+export async function weighFirstLoad(
+  browser: Browser,
+  signedIn: BrowserContext,
+  { origin }: Pick<Scene, 'origin'>,
+): Promise<Weight & { files: Loaded[] }> {
   const person = await newPerson(browser)
-  await person.addCookies(await ada.cookies())
+  await person.addCookies(await signedIn.cookies())
   const page = await person.newPage()
-  const loads: Promise<{ path: string; bytes: number; headers: Record<string, string> }>[] = []
+  const loads: Promise<Loaded>[] = []
   page.on('requestfinished', (request) => {
     const { pathname } = new URL(request.url())
     if (!pathname.startsWith('/console/') && pathname !== '/services') return
@@ -27,24 +61,18 @@ export async function firstLoad(report: Report, browser: Browser, { ada, origin 
   await page.goto(`${origin}/services`)
   await settled(page)
   const files = await Promise.all(loads)
+  await person.close()
   const weigh = (ending: string) =>
     files.filter(({ path }) => path.endsWith(ending)).reduce((sum, { bytes }) => sum + bytes, 0)
-  const [javascript, css, fonts] = [weigh('.js'), weigh('.css'), weigh('.woff2')]
-  report.promise(
-    'the first page loads at most 200 KB of JavaScript and 20 KB of CSS, compressed',
-    javascript > 0 && javascript <= JAVASCRIPT_MAX && css > 0 && css <= CSS_MAX,
-    `${kilobytes(javascript)} JavaScript, ${kilobytes(css)} CSS, ${kilobytes(fonts)} fonts in ${files.length} files`,
-  )
-  const wrong = files.filter(({ path, headers }) => {
-    const cached = String(headers['cache-control'])
-    return path === '/services' ? cached !== 'no-cache' : !/max-age=31536000, immutable/.test(cached)
-  })
-  report.promise(
-    'files are kept for ever and the page is asked for again each time',
-    wrong.length === 0 && files.some(({ path }) => path === '/services'),
-    `${files.length} files, ${wrong.map(({ path }) => path).join(' ') || 'none wrong'}`,
-  )
-  await person.close()
+  return { javascript: weigh('.js'), css: weigh('.css'), fonts: weigh('.woff2'), files }
+}
+
+export function isLight({ javascript, css }: Pick<Weight, 'javascript' | 'css'>): boolean {
+  return javascript > 0 && javascript <= JAVASCRIPT_MAX && css > 0 && css <= CSS_MAX
+}
+
+export function weightText({ javascript, css }: Pick<Weight, 'javascript' | 'css'>): string {
+  return `${kilobytes(javascript)} JavaScript, ${kilobytes(css)} CSS`
 }
 
 function kilobytes(bytes: number): string {

@@ -7,6 +7,8 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { shellOf } from '../../world/blocks.ts'
 import { asUser, install, type Ran } from '../../world/packed.ts'
+import { newPerson, startChromium, whyNoChromium } from '../signin/chromium.ts'
+import { signInByCode } from './console-visit.ts'
 import {
   another,
   type Check,
@@ -72,12 +74,18 @@ export const FIRST_MINUTES: readonly Check[] = [
   {
     number: 4,
     title: 'time from nothing, with a warm cache, to the recalled memory in the console: at most 2 minutes',
-    async measure({ quick, within, installed }) {
+    async measure(setting) {
+      const { quick, within, installed } = setting
       const bound = await within(QUICK_MS_MAX)
+      const told = `${quick.seconds.toFixed(1)} s to the recall by the command line, installed ${installed.how}`
       const isInTime = quick.isRecalled && quick.seconds * 1_000 <= bound.ms
-      const value = `${quick.seconds.toFixed(1)} s to the recall by the command line, installed ${installed.how} (${bound.text})`
-      // What is due is the console; the time to the command line may not fail.
-      return isInTime ? { passes: false, value, due: 'seen in the console: it is in work' } : { passes: false, value }
+      const missing = whyNoChromium()
+      if (missing) return isInTime ? { passes: false, value: told, due: missing } : { passes: false, value: told }
+      const { seconds, isSeen } = await seenInConsole(setting)
+      return {
+        passes: isInTime && isSeen && (quick.seconds + seconds) * 1_000 <= bound.ms,
+        value: `${told}, ${seconds.toFixed(1)} s more to see it in the console (${bound.text})`,
+      }
     },
   },
   {
@@ -104,6 +112,24 @@ export const FIRST_MINUTES: readonly Check[] = [
   },
   { number: 9, title: 'kill -9 right after an acknowledged store: it is recalled', measure: killed },
 ]
+
+/** With a browser that begins, a sign-in by the code of `loci up code`, and the same question. */
+async function seenInConsole(setting: Setting): Promise<{ seconds: number; isSeen: boolean }> {
+  const { management } = await dataOf<UpData>(setting.loci, ['up', '-d'])
+  const startedAt = performance.now()
+  const browser = await startChromium()
+  try {
+    const person = await newPerson(browser)
+    const page = await person.newPage()
+    await signInByCode(setting, page, management)
+    const [slug] = (await page.locator('.sv tbody a').first().getAttribute('href'))?.match(/(?<=\/s\/)[\w-]+/) ?? []
+    await page.goto(`${management}/s/${slug}/memory?db=ada&q=${encodeURIComponent(QUESTION)}`)
+    const said = await page.locator('.hits [data-hit] bdi').first().innerText()
+    return { seconds: (performance.now() - startedAt) / 1_000, isSeen: said === FACT }
+  } finally {
+    await browser.close()
+  }
+}
 
 function variablesIn(text: string): string[] {
   return text.match(/^\s*(?:export\s+)?[A-Z][A-Z0-9_]*=\S+/gm) ?? []

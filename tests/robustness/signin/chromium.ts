@@ -25,6 +25,8 @@ export function startChromium(): Promise<Browser> {
       ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
       ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
       '--host-resolver-rules=MAP *.test 127.0.0.1, MAP *.example 127.0.0.1',
+      // A snapshot of a heap has whole strings: what is searched for may stand at the end of a long one.
+      '--js-flags=--heap-snapshot-string-limit=16777216',
     ],
   })
 }
