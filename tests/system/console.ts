@@ -9,6 +9,7 @@ import { everyState } from '../robustness/console/all-states.ts'
 import { cyclesAgainstApi, heldAgainstApi, hostileText, recallAgainstApi } from '../robustness/console/contents.ts'
 import { linksAfterSignIn } from '../robustness/console/deep-links.ts'
 import { erasedWords } from '../robustness/console/erased-words.ts'
+import { firstLoad } from '../robustness/console/first-load.ts'
 import { createByKeyboard, endedSession, storedToErased } from '../robustness/console/journeys.ts'
 import { eightTabs, endedCapability } from '../robustness/console/live-tabs.ts'
 import { longText } from '../robustness/console/long-text.ts'
@@ -22,7 +23,6 @@ import { restored } from '../robustness/console/restored.ts'
 import { killDaemon, openPage, type Scene, setScene, settled, until } from '../robustness/console/scene.ts'
 import { serviceAgainstApi } from '../robustness/console/service-contents.ts'
 import { narrowAndRevoke, signInOnTheWay, tokenByKeyboard } from '../robustness/console/token-journeys.ts'
-import { firstLoad } from '../robustness/console/weight.ts'
 import { startChromium, whyNoChromium } from '../robustness/signin/chromium.ts'
 import { type Report, reportOn } from '../world/report.ts'
 
@@ -74,6 +74,7 @@ await reportOn(async (report) => {
   execFileSync(process.execPath, [...flags, 'scripts/build.ts', 'console'], { cwd: ROOT, stdio: 'inherit' })
   const browser = await startChromium()
   let scene: Scene | undefined
+  let broken: Error | undefined
   try {
     report.note(`chromium ${browser.version()}`)
     scene = await setScene(browser)
@@ -83,11 +84,13 @@ await reportOn(async (report) => {
       const isWanted = only ? only.includes(name) || (isOfPages && !isShort) : isInShort || !isShort
       if (!isWanted) continue
       // What breaks one part is told, and the others are seen all the same.
-      await run(report, scene, browser).catch((error: Error) =>
-        report.promise(`the part '${name}' runs to its end`, false, String(error.stack)),
-      )
+      await run(report, scene, browser).catch((error: Error) => {
+        report.note(`the part '${name}' broke: ${error.message}`)
+        broken ??= error
+      })
     }
     ownOriginAlone(report, scene)
+    if (broken) throw broken
   } finally {
     await browser.close()
     await scene?.world.stop()

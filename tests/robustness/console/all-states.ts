@@ -3,7 +3,9 @@
 
 import type { Page } from 'playwright-core'
 import type { Report } from '../../world/report.ts'
+import type { SignInProvider } from '../../world/sign-in-provider.ts'
 import { runSql } from '../../world/sql.ts'
+import { signInAs } from '../signin/pages.ts'
 import type { ConsolePage } from './pages.ts'
 import { openPage, type Scene, until } from './scene.ts'
 
@@ -52,12 +54,11 @@ export async function everyState(report: Report, scene: Scene, pages: readonly C
   await look('too many requests')
   await again()
 
-  const kept = await scene.ada.cookies()
-  await scene.ada.clearCookies()
+  await endSessions(scene)
   for (const { page } of open)
     await until(page, `(${COME_BACK}, document.body.innerText.includes('Your session is over'))`)
   await look('no session')
-  await scene.ada.addCookies(kept)
+  await signInElsewhere(scene)
   await again()
   await look('signed in again')
   for (const { page } of open) await page.close()
@@ -67,6 +68,20 @@ export async function everyState(report: Report, scene: Scene, pages: readonly C
     problems.length === 0 && open.length > 0,
     `${open.length} pages × dead, 429, signed out: ${problems.length} problems`,
   )
+}
+
+/** As by a sign-out on another machine: the cookies are there, and good for nothing. */
+async function endSessions({ world }: Scene): Promise<void> {
+  const ended = `update loci.sessions set ended_at = now(), end_reason = 'signed_out' where ended_at is null`
+  await runSql(world.postgres.adminUrl('loci_control'), ended)
+}
+
+/** In a tab of its own, beside those that wait. */
+async function signInElsewhere({ ada, origin, world }: Scene): Promise<void> {
+  const page = await ada.newPage()
+  const provider = world.signIn as SignInProvider
+  await signInAs(page, { publicUrl: origin, processUrl: origin, provider }, 'ada')
+  await page.close()
 }
 
 async function killManagement({ world, origin }: Scene): Promise<() => Promise<void>> {

@@ -1,8 +1,8 @@
 // What people do in the console, with the keyboard alone; and what happens when their session ends on the way.
 
-import type { Page } from 'playwright-core'
 import type { Report } from '../../world/report.ts'
 import { pressOn } from '../signin/chromium.ts'
+import { makeService } from './by-keyboard.ts'
 import { openPage, type Scene, settled, tabTo } from './scene.ts'
 
 /** From a first visit to a service that remembers. */
@@ -34,18 +34,6 @@ export async function createByKeyboard(report: Report, scene: Scene): Promise<vo
       /My agent[\s\S]*Active/.test(row),
     `${steps.join(', ')}; "${answer}"`,
   )
-}
-
-/** From the list of services, with the keyboard alone. Answers with the steps that it took. */
-export async function makeService(page: Page, { origin }: Pick<Scene, 'origin'>, name: string): Promise<string[]> {
-  await pressOn(page, 'Create service', 'Enter')
-  await page.waitForURL(`${origin}/services/new`)
-  await settled(page, 'text=2. Name and place')
-  await tabTo(page, 'name')
-  await page.keyboard.type(name)
-  await page.keyboard.press('Enter')
-  await page.locator('.foot:has-text("It is active")').waitFor({ timeout: 300_000 })
-  return page.locator('.steps li.succeeded b').allInnerTexts()
 }
 
 const FACT = 'The spare key of the workshop hangs behind the blue toolbox'

@@ -2,12 +2,12 @@
 // keyboard alone, make a key with a sign-in that is too old.
 
 import { claimsOf } from '@loci/sdk/attenuate.ts'
-import type { Page } from 'playwright-core'
 import type { Report } from '../../world/report.ts'
 import type { SignInProvider } from '../../world/sign-in-provider.ts'
 import { runSql } from '../../world/sql.ts'
 import { pressOn } from '../signin/chromium.ts'
-import { openPage, type Scene, tabTo, until } from './scene.ts'
+import { makeToken, revokeNewest } from './by-keyboard.ts'
+import { openPage, type Scene, until } from './scene.ts'
 
 /** Its delegation is pasted, never sent; what it makes is good for less; and it dies with its parent. */
 export async function narrowAndRevoke(report: Report, scene: Scene): Promise<void> {
@@ -75,33 +75,6 @@ export async function tokenByKeyboard(report: Report, scene: Scene): Promise<voi
   )
 }
 
-export async function makeToken(page: Page, name: string) {
-  await pressOn(page, 'Mint a token', 'Enter')
-  await page.locator('.asked [name="name"]').waitFor()
-  await tabTo(page, 'name')
-  await page.keyboard.type(name)
-  await page.keyboard.press('Enter')
-  await page.locator('text=Shown once').waitFor()
-  // What is not shown is not in the page.
-  const before = await page.content()
-  await pressOn(page, 'Show the token', 'Enter')
-  const token = await page.locator('.shown-once code').innerText()
-  await pressOn(page, 'I stored it', 'Enter')
-  await page.locator(`.tk tr:has-text("${name}")`).waitFor()
-  await page.locator('.asked').waitFor({ state: 'detached' })
-  return { token, isHiddenBefore: !before.includes(token), isGone: !(await page.content()).includes(token) }
-}
-
-/** Down to the newest, which is the first. */
-export async function revokeNewest(page: Page, name: string): Promise<void> {
-  await focusNothing(page)
-  await page.keyboard.press('j')
-  await page.keyboard.press('Enter')
-  await page.locator(`h2:has-text("Revoke ${name}?")`).waitFor()
-  await pressOn(page, 'Revoke it', 'Enter')
-  await page.locator(`.tk tr:has-text("${name}")`).waitFor({ state: 'detached' })
-}
-
 /** A key outlives the session, so it needs a sign-in of the last ten minutes: in another tab, and nothing is lost. */
 export async function signInOnTheWay(report: Report, scene: Scene): Promise<void> {
   const { ada, origin, world } = scene
@@ -137,8 +110,4 @@ export async function signInOnTheWay(report: Report, scene: Scene): Promise<void
     typed === 'after a break',
     `'${typed}' was kept`,
   )
-}
-
-async function focusNothing(page: Page): Promise<void> {
-  await page.evaluate('document.activeElement?.blur()')
 }

@@ -1,30 +1,11 @@
 // What a browser loads before it shows the first page, compressed as it comes.
 
 import type { Browser, BrowserContext } from 'playwright-core'
-import type { Report } from '../../world/report.ts'
 import { newPerson } from '../signin/chromium.ts'
 import { type Scene, settled } from './scene.ts'
 
 const JAVASCRIPT_MAX = 200_000
 const CSS_MAX = 20_000
-
-export async function firstLoad(report: Report, browser: Browser, scene: Scene): Promise<void> {
-  const { files, ...weight } = await weighFirstLoad(browser, scene.ada, scene)
-  report.promise(
-    'the first page loads at most 200 KB of JavaScript and 20 KB of CSS, compressed',
-    isLight(weight),
-    `${weightText(weight)}, ${kilobytes(weight.fonts)} fonts in ${files.length} files`,
-  )
-  const wrong = files.filter(({ path, headers }) => {
-    const cached = String(headers['cache-control'])
-    return path === '/services' ? cached !== 'no-cache' : !/max-age=31536000, immutable/.test(cached)
-  })
-  report.promise(
-    'files are kept for ever and the page is asked for again each time',
-    wrong.length === 0 && files.some(({ path }) => path === '/services'),
-    `${files.length} files, ${wrong.map(({ path }) => path).join(' ') || 'none wrong'}`,
-  )
-}
 
 export interface Weight {
   javascript: number
@@ -75,6 +56,6 @@ export function weightText({ javascript, css }: Pick<Weight, 'javascript' | 'css
   return `${kilobytes(javascript)} JavaScript, ${kilobytes(css)} CSS`
 }
 
-function kilobytes(bytes: number): string {
+export function kilobytes(bytes: number): string {
   return `${(bytes / 1_000).toFixed(1)} KB`
 }

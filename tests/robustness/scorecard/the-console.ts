@@ -2,6 +2,7 @@
 
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { makeService, makeToken, revokeNewest } from '../console/by-keyboard.ts'
 import {
   changesInTabs,
   isInTime,
@@ -12,12 +13,10 @@ import {
   TABS,
   tabsText,
 } from '../console/eight-tabs.ts'
-import { makeService } from '../console/journeys.ts'
 import { inScheme, inspect } from '../console/look.ts'
 import { type ConsolePage, PAGES } from '../console/pages.ts'
 import { restored } from '../console/restored.ts'
 import { openPage } from '../console/scene.ts'
-import { makeToken, revokeNewest } from '../console/token-journeys.ts'
 import { isLight, type Weight, weighFirstLoad, weightText } from '../console/weight.ts'
 import { seenBy, type Visit } from './console-visit.ts'
 import { IS_STALE, listForms } from './list-forms.ts'
