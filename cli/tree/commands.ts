@@ -3,6 +3,7 @@
 import type { Command } from './command.ts'
 import { CREDENTIALS } from './credentials.ts'
 import { helpCommand } from './help-command.ts'
+import { IMPORT } from './import.ts'
 import { LOCAL } from './local.ts'
 import { MEMORY } from './memory.ts'
 import { MIND } from './mind.ts'
@@ -13,6 +14,7 @@ import { TOOLS } from './tools.ts'
 export const COMMANDS: readonly Command[] = [
   ...LOCAL,
   ...MEMORY,
+  ...IMPORT,
   ...MIND,
   ...SERVICES,
   ...CREDENTIALS,

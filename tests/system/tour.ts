@@ -63,7 +63,9 @@ function recalledIn(output: string): string {
   return answers.map((answer) => words.filter((word) => answer.includes(word)).join(' ')).join('; ')
 }
 
-/** README.md, docs/up.md and cli/README.md: `loci` of this checkout, with a home and ports of its own. */
+/**
+ * README.md, docs/up.md, cli/README.md and docs/import.md: `loci` of this checkout, with a home and ports of its own.
+ */
 async function firstLines(report: Report): Promise<void> {
   const home = mkdtempSync(path.join(tmpdir(), 'loci-tour-'))
   // PostgreSQL is not started as root: its user must come there.
@@ -81,6 +83,7 @@ async function firstLines(report: Report): Promise<void> {
     ['README.md', `${shellOf('README.md', 'Ten lines to a memory').replace(/^npm ci$/m, '')}\nloci down`],
     ['docs/up.md', shellOf('docs/up.md')],
     ['cli/README.md', shellOf('cli/README.md')],
+    ['docs/import.md', `${shellOf('docs/import.md')}\nloci down`],
   ]
   try {
     for (const [file, text] of texts) {

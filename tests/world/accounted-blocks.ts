@@ -24,6 +24,7 @@ export const RUNNERS: readonly Runner[] = [
   { file: 'docs/people.md', by: 'tour', languages: ['sh'] },
   { file: 'docs/up.md', by: 'tour', languages: ['sh'] },
   { file: 'cli/README.md', by: 'tour', languages: ['sh'] },
+  { file: 'docs/import.md', by: 'tour', languages: ['sh'] },
   { file: 'sdk/README.md', by: 'packages', languages: ['ts'] },
   { file: 'docs/operations/install.md', by: 'install', languages: ['sh'], headings: /^[1-6]\. / },
   { file: 'docs/operations/install.md', by: 'install', languages: ['sql'] },
@@ -52,6 +53,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   'docs/operations/setup.md':
     'certificates and hosts of an installation stand in it; cli/setup/setup.test.ts runs the command',
   'docs/operations/encoder.md': 'needs an archive of 288 MB from elsewhere',
+  'docs/import.md#ndjson': 'cli/import/import.test.ts reads it',
   'docs/meaning.md': 'needs word lists and a model from elsewhere, and hours',
   'docs/operations/what-to-do-when.md': 'needs a collector of traces; `trace` does the same with its own',
   'docs/operations/containers.md': 'needs Docker and minutes: `test:system -- compose` does the same',
