@@ -82,7 +82,7 @@ function cleaned(value: unknown): unknown {
 }
 
 /** Where it is cut: the last of the best of these within the limit. */
-const PAUSES = [/\n\s*\n/g, /\n/g, /[.!?。！？]\s+|[。！？]/g, /\s/g]
+const PAUSES = [/\n[^\S\n]*\n/g, /\n/g, /[.!?。！？]\s+|[。！？]/g, /\s/g]
 
 export function partsOf(text: string): string[] {
   const parts: string[] = []

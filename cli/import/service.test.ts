@@ -214,6 +214,19 @@ test('long texts, strange characters and times are stored as they are told, whol
   assert.equal(records.find(({ sourceEventId }) => sourceEventId === 'for ever')?.expiresAt, null)
 })
 
+// It once took a time that grew with the square of the line.
+test('a document of one long line is read in the time of its length', async () => {
+  const memories = Array.from({ length: 20_000 }, (_, at) => ({
+    id: `m-${at}`,
+    memory: `Fact number ${at}`,
+    user_id: 'ada',
+  }))
+  const file = join(home.home, 'line.json')
+  writeFileSync(file, JSON.stringify({ results: memories }))
+  const { document } = await here(['import', 'mem0', file, '--dry-run'])
+  assert.equal(document.data.read, 20_000)
+})
+
 test('what cannot be read is refused with what to do, and nothing is stored', async () => {
   const at = (name: string, bytes: string | Buffer) => {
     writeFileSync(join(home.home, name), bytes)

@@ -74,12 +74,17 @@ async function* joined<Chunk>(head: Chunk, rest: AsyncIterable<Chunk>): AsyncGen
 /** To the end of the first line that says something, or so much of it. */
 async function headOf(chunks: AsyncGenerator<string>): Promise<string> {
   let head = ''
-  while (head.length < HEAD_CHARS && !/\S[^\n]*\n/.test(head)) {
+  while (head.length < HEAD_CHARS && !hasLine(head)) {
     const next = await chunks.next()
     if (next.done) break
     head += next.value
   }
   return head.replace(/^\ufeff/, '')
+}
+
+function hasLine(text: string): boolean {
+  const begin = text.search(/\S/)
+  return begin >= 0 && text.includes('\n', begin)
 }
 
 function formOf(head: string, { lists, name }: Kind): 'document' | 'lines' | 'table' {
