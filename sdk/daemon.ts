@@ -1,14 +1,14 @@
 // Generated from docs/api/daemon.openapi.json by scripts/documents.ts; run that, do not edit this.
 
 export type DaemonOperations = {
-  /** Say where a client of /mcp can ask a person for access. */
+  /** Read where a client of /mcp can ask a person for access. */
   'GET /.well-known/oauth-protected-resource': {
     given: {}
     answers: {
       200: ProtectedResource
     }
   }
-  /** Say where a client of /mcp can ask a person for access. */
+  /** Read where a client of /mcp can ask a person for access. */
   'GET /.well-known/oauth-protected-resource/mcp': {
     given: {}
     answers: {
@@ -27,7 +27,7 @@ export type DaemonOperations = {
       200: AdminAuditList
     }
   }
-  /** Revoke a capability, or everything older than a moment. By the jti of any of its links; or of an organization, tenant or service. */
+  /** Revoke a capability, or every one that was issued before a moment. By the jti of any of its links; or of an organization, tenant or service. */
   'POST /admin/revocations': {
     given: {
       body: RevocationRequest
@@ -121,7 +121,7 @@ export type DaemonOperations = {
       200: unknown
     }
   }
-  /** Tell how tools did, so that the next advice knows. */
+  /** Report the outcomes of tool calls, so that the next ranking learns from them. */
   'POST /v1/advice/outcomes': {
     given: {
       headers?: {
@@ -175,7 +175,7 @@ export type DaemonOperations = {
       200: Policy
     }
   }
-  /** Rank tools for a task as the holder of a capability. */
+  /** Rank tools for a task by their outcomes, with a capability. */
   'POST /v1/advice/rank': {
     given: {
       headers?: {
@@ -187,7 +187,7 @@ export type DaemonOperations = {
       200: ToolRankResult
     }
   }
-  /** Rank tools for a task by what was told of them, under a policy. */
+  /** Rank tools for a task by their outcomes and a policy, as a partner. */
   'POST /v1/advice/tools:rank': {
     given: {
       headers?: {
@@ -235,7 +235,7 @@ export type DaemonOperations = {
       200: CognitiveConfigUpdate
     }
   }
-  /** Run a cycle. It takes in what was observed, decides what stays in mind, and says why. */
+  /** Run a cognitive cycle. It takes in what was observed, decides what stays in mind, and says why. */
   'POST /v1/cognitive/cycles': {
     given: {
       headers?: {
@@ -319,7 +319,7 @@ export type DaemonOperations = {
       200: CognitiveSettings
     }
   }
-  /** Count the cycles and how long they took. */
+  /** Read how many cycles there were, and how long they took. */
   'GET /v1/cognitive/stats': {
     given: {
       headers?: {
@@ -330,7 +330,7 @@ export type DaemonOperations = {
       200: CycleStats
     }
   }
-  /** Read what was in mind when, as cycles and the stays of slots, newest first. Exact for what is kept: 30 days, on the plan free 7. A page has at most `limit` cycles and 1,000 slots that left, and ends earlier at 1 MiB of what they said or 2 MiB of decisions; `nextCursor` goes on. `content=true` needs `wm:read` too. */
+  /** Read which slots were in working memory over time, newest first. Exact for what is kept: 30 days, on the plan free 7. A page has at most `limit` cycles and 1,000 slots that left, and ends earlier at 1 MiB of what they said or 2 MiB of decisions; `nextCursor` goes on. `content=true` needs `wm:read` too. */
   'GET /v1/cognitive/timeline': {
     given: {
       query?: {
@@ -496,7 +496,7 @@ export type DaemonOperations = {
       200: EntryDeleted
     }
   }
-  /** Write, commit and read back a probe. The answer says how durable the store is and what it holds. A store that does not answer is `failed`. */
+  /** Check the store by writing, committing and reading back a probe. The answer says how durable the store is and what it holds. A store that does not answer is `failed`. */
   'GET /v1/kv/health': {
     given: {}
     answers: {
@@ -597,7 +597,7 @@ export type DaemonOperations = {
       200: Record
     }
   }
-  /** Erase a memory wherever it stands. All records that say the same, the index, slots and their history, cycles, projections; its value is not learned again in this spelling (case and space do not count; another full stop or letter does). A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`). */
+  /** Erase a memory and every copy of it. All records that say the same, the index, slots and their history, cycles, projections; its value is not learned again in this spelling (case and space do not count; another full stop or letter does). A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`). */
   'DELETE /v1/memory/records/{id}': {
     given: {
       path: {
@@ -611,7 +611,7 @@ export type DaemonOperations = {
       200: RecordDeleted
     }
   }
-  /** Read what became of a memory, where it is in mind, and why it came and went. What it replaced, and when it was said, too. Decisions of the last 8 times that it was in mind. What was in mind is told to who may read cycles: `cycles:read`. */
+  /** Read the history of a memory, with what it replaced and when it was in working memory. What it replaced, and when it was said, too. Decisions of the last 8 times that it was in mind. What was in mind is told to who may read cycles: `cycles:read`. */
   'GET /v1/memory/records/{id}/trace': {
     given: {
       path: {
@@ -625,7 +625,7 @@ export type DaemonOperations = {
       200: RecordTrace
     }
   }
-  /** Tell what happened. It is durable before the answer. The same again is answered with the first one’s id. */
+  /** Ingest one event of a partner, or up to 500. It is durable before the answer. The same again is answered with the first one’s id. */
   'POST /v1/partner/projections': {
     given: {
       headers?: {
@@ -828,7 +828,7 @@ export type DaemonOperations = {
       200: SlotHistory
     }
   }
-  /** Measure how full the working memory is. */
+  /** Read how full the working memory is. */
   'GET /v1/working-memory/stats': {
     given: {
       headers?: {

@@ -1,5 +1,5 @@
-// Mutants: hear() tells states to new tabs alone; keep() without the comparison; `after` left out of begin(); end() left out of arrange(); `isAnew` always
-// false; backUntil left out of goBack(); a refusal told as lost.
+// Mutants: hear() tells states to new tabs alone; keep() without the comparison; `after` left out of begin(); end()
+// left out of arrange(); `isAnew` always false; backUntil left out of goBack(); a refusal told as lost.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,4 +1,5 @@
 import { covers } from '@loci/capability/keyspaces.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { type RecallRequest, recallRequest, recallResult } from '@loci/contract/memory.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'

@@ -15,8 +15,9 @@ export interface Metrics {
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
- * Of the default ones, those whose names break the rules of Prometheus, so that `promtool check metrics` has nothing to
- * say. The same is told by loci_nodejs_active_handles, _requests and _resources by type, and by the lag of the event loop.
+ * Of the default ones, those whose names break the rules of Prometheus, so that `promtool check metrics` has nothing
+ * to say. The same is told by loci_nodejs_active_handles, _requests and _resources by type, and by the lag of the
+ * event loop.
  */
 const MISNAMED = [
   ...['active_handles_total', 'active_requests_total', 'active_resources_total'],

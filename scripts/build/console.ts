@@ -17,8 +17,8 @@ export async function buildConsole(top: string, folder: string): Promise<void> {
 }
 
 /**
- * Builds again whenever a source of it changed, for as long as the process runs or until what it answers with is called;
- * pages that are open load again by themselves.
+ * Builds again whenever a source of it changed, for as long as the process runs or until what it answers with is
+ * called; pages that are open load again by themselves.
  */
 export async function watchConsole(top: string, folder: string, onBuilt = () => {}): Promise<() => Promise<void>> {
   const { build } = await import('vite')

@@ -1,5 +1,6 @@
-// Memories of another product come over whole, once, and each to whom it belongs: 10^4 of them into a service of the plan
-// pro, twice, with the importer killed on the way; a file that is larger than the importer's memory; rows by psql.
+// Memories of another product come over whole, once, and each to whom it belongs: 10^4 of them into a service of the
+// plan pro, twice, with the importer killed on the way; a file that is larger than the importer's memory; rows by
+// psql.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

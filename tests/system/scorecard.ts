@@ -1,6 +1,6 @@
 // How loci is to use, as forty checks with a measured value each. What is not passed yet has its reason; at least 36
-// pass where all can be seen, and a check without a reason that does not pass fails the test. The packages are installed first; everything
-// else runs in a network namespace with loopback alone.
+// pass where all can be seen, and a check without a reason that does not pass fails the test. The packages are
+// installed first; everything else runs in a network namespace with loopback alone.
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -5,7 +5,8 @@ import { partsOf, placeOf, ticksOf, windowFor } from './scale.ts'
 const HOUR = 3_600_000
 const NOON = Date.UTC(2031, 2, 12, 12)
 
-// Mutants: a part that begins one millisecond later; parts of the hour in which the page was opened instead of the clock.
+// Mutants: a part that begins one millisecond later; parts of the hour in which the page was opened instead of the
+// clock.
 test('the parts of a day are without gaps, newest first, and the same for another visit', () => {
   const now = NOON + 0.4 * HOUR
   const parts = partsOf({ from: now - 24 * HOUR, to: now }, [now - 300_000])

@@ -1,4 +1,5 @@
-// A link that somebody sent leads there, also whoever has to sign in first: to the slot, the memory, the cycle, the token.
+// A link that somebody sent leads there, also whoever has to sign in first: to the slot, the memory, the cycle, the
+// token.
 
 import type { Browser } from 'playwright-core'
 import type { Report } from '../../world/report.ts'

@@ -1,5 +1,5 @@
-// A change on the way to eight tabs: when it is painted in each, and how many streams of events all of them hold, counted
-// where the streams end.
+// A change on the way to eight tabs: when it is painted in each, and how many streams of events all of them hold,
+// counted where the streams end.
 
 import type { Loci } from '@loci/sdk/loci.ts'
 import type { BrowserContext, Page } from 'playwright-core'
@@ -76,7 +76,7 @@ export function tabsText({ slowestMs, streams }: TabsSeen): string {
   return `${times.join(', ')} to the last of ${TABS} tabs; ${streams.ofTabs} streams of them, ${streams.ofDaemons} at the daemon`
 }
 
-export async function openTabs(place: Addressed, persons: readonly BrowserContext[], path: string, shows: string) {
+async function openTabs(place: Addressed, persons: readonly BrowserContext[], path: string, shows: string) {
   const pages: Page[] = []
   for (let tab = 0; tab < TABS; tab += 1)
     pages.push(await openPage(place, persons[tab % persons.length] as BrowserContext, path, shows))

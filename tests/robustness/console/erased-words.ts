@@ -1,5 +1,5 @@
-// After an erasure no byte of the words is kept in any tab: not in what a tab shows, its heap, or its storage. Tabs show
-// the words in every way, and one has been to each page, so that it keeps answers that nobody looks at.
+// After an erasure no byte of the words is kept in any tab: not in what a tab shows, its heap, or its storage. Tabs
+// show the words in every way, and one has been to each page, so that it keeps answers that nobody looks at.
 
 import { randomUUID } from 'node:crypto'
 import type { Browser, BrowserContext, Page, Route } from 'playwright-core'

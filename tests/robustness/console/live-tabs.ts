@@ -1,5 +1,5 @@
-// What changes is on the screen of eight tabs within two seconds, by two streams; and a stream whose capability ends goes
-// on without a word.
+// What changes is on the screen of eight tabs within two seconds, by two streams; and a stream whose capability ends
+// goes on without a word.
 
 import type { Browser } from 'playwright-core'
 import type { Report } from '../../world/report.ts'

@@ -142,7 +142,9 @@ const THINGS = ['kiln', 'crate', 'ladder', 'valve', 'lamp', 'grant', 'tile', 'ga
 const STATES = ['broken', 'packed', 'late', 'signed', 'empty', 'painted', 'missing', 'heavy', 'warm', 'closed']
 const PLACES = ['depot', 'attic', 'yard', 'office', 'foyer', 'harbour']
 
-/** A day of an agent: a cycle each minute, each hearing seven things. Real ones; only the clock of the cell is moved. */
+/**
+ * A day of an agent: a cycle each minute, each hearing seven things. Real ones; only the clock of the cell is moved.
+ */
 async function liveADay(scene: Scene): Promise<void> {
   const { loci, serviceId } = scene
   const now = Date.now()

@@ -1,4 +1,5 @@
-// A browser in the console of `loci up --seed demo`, signed in by the code of `loci up code`: what checks 21 to 29 look at.
+// A browser in the console of `loci up --seed demo`, signed in by the code of `loci up code`: what checks 21 to 29
+// look at.
 
 import { Loci } from '@loci/sdk/loci.ts'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -36,7 +37,7 @@ interface Prepared {
 /** Once: with a service and an organization that hold nothing, and a credential of a partner. */
 const prepared = new WeakMap<Setting, Promise<Prepared>>()
 
-export async function visitConsole(setting: Setting): Promise<Visit> {
+async function visitConsole(setting: Setting): Promise<Visit> {
   const browser = await startChromium()
   try {
     const given = prepared.get(setting) ?? prepare(setting, browser)

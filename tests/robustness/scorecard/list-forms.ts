@@ -11,7 +11,9 @@ interface List {
   path: string
   /** One of its rows. */
   row: string
-  /** Of the service or organization that holds nothing, unless a list is empty by its address. Left out: it never is. */
+  /**
+   * Of the service or organization that holds nothing, unless a list is empty by its address. Left out: it never is.
+   */
   empty?: { shows: string; path?: string }
 }
 

@@ -1923,7 +1923,7 @@ class Daemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Say where a client of /mcp can ask a person for access."""
+        """Read where a client of /mcp can ask a person for access."""
 
     @overload
     def call(
@@ -1931,7 +1931,7 @@ class Daemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource/mcp"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Say where a client of /mcp can ask a person for access."""
+        """Read where a client of /mcp can ask a person for access."""
 
     @overload
     def call(
@@ -1951,7 +1951,7 @@ class Daemon(Protocol):
         body: RevocationRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[RevocationResponse]:
-        """Revoke a capability, or everything older than a moment."""
+        """Revoke a capability, or every one that was issued before a moment."""
 
     @overload
     def call(
@@ -2048,7 +2048,7 @@ class Daemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OutcomeResults]:
-        """Tell how tools did, so that the next advice knows."""
+        """Report the outcomes of tool calls, so that the next ranking learns from them."""
 
     @overload
     def call(
@@ -2087,7 +2087,7 @@ class Daemon(Protocol):
         body: AdviceRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task as the holder of a capability."""
+        """Rank tools for a task by their outcomes, with a capability."""
 
     @overload
     def call(
@@ -2097,7 +2097,7 @@ class Daemon(Protocol):
         body: ToolRankRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task by what was told of them, under a policy."""
+        """Rank tools for a task by their outcomes and a policy, as a partner."""
 
     @overload
     def call(
@@ -2136,7 +2136,7 @@ class Daemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CycleRan]:
-        """Run a cycle."""
+        """Run a cognitive cycle."""
 
     @overload
     def call(
@@ -2191,7 +2191,7 @@ class Daemon(Protocol):
         name: Literal["GET /v1/cognitive/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[CycleStats]:
-        """Count the cycles and how long they took."""
+        """Read how many cycles there were, and how long they took."""
 
     @overload
     def call(
@@ -2201,7 +2201,7 @@ class Daemon(Protocol):
         query: GetV1CognitiveTimelineQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Timeline]:
-        """Read what was in mind when, as cycles and the stays of slots, newest first."""
+        """Read which slots were in working memory over time, newest first."""
 
     @overload
     def call(
@@ -2331,7 +2331,7 @@ class Daemon(Protocol):
         name: Literal["GET /v1/kv/health"],
         **options: Unpack[CallOptions],
     ) -> Answer[KvHealth]:
-        """Write, commit and read back a probe."""
+        """Check the store by writing, committing and reading back a probe."""
 
     @overload
     def call(
@@ -2411,7 +2411,7 @@ class Daemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordDeleted]:
-        """Erase a memory wherever it stands."""
+        """Erase a memory and every copy of it."""
 
     @overload
     def call(
@@ -2421,7 +2421,7 @@ class Daemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordTrace]:
-        """Read what became of a memory, where it is in mind, and why it came and went."""
+        """Read the history of a memory, with what it replaced and when it was in working memory."""
 
     @overload
     def call(
@@ -2431,7 +2431,7 @@ class Daemon(Protocol):
         body: ProjectionIngest,
         **options: Unpack[CallOptions],
     ) -> Answer[ProjectionResults]:
-        """Tell what happened."""
+        """Ingest one event of a partner, or up to 500."""
 
     @overload
     def call(
@@ -2577,7 +2577,7 @@ class Daemon(Protocol):
         name: Literal["GET /v1/working-memory/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[SlotStatistics]:
-        """Measure how full the working memory is."""
+        """Read how full the working memory is."""
 
 
 class AsyncDaemon(Protocol):
@@ -2589,7 +2589,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Say where a client of /mcp can ask a person for access."""
+        """Read where a client of /mcp can ask a person for access."""
 
     @overload
     async def call(
@@ -2597,7 +2597,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /.well-known/oauth-protected-resource/mcp"],
         **options: Unpack[CallOptions],
     ) -> Answer[ProtectedResource]:
-        """Say where a client of /mcp can ask a person for access."""
+        """Read where a client of /mcp can ask a person for access."""
 
     @overload
     async def call(
@@ -2617,7 +2617,7 @@ class AsyncDaemon(Protocol):
         body: RevocationRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[RevocationResponse]:
-        """Revoke a capability, or everything older than a moment."""
+        """Revoke a capability, or every one that was issued before a moment."""
 
     @overload
     async def call(
@@ -2714,7 +2714,7 @@ class AsyncDaemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[OutcomeResults]:
-        """Tell how tools did, so that the next advice knows."""
+        """Report the outcomes of tool calls, so that the next ranking learns from them."""
 
     @overload
     async def call(
@@ -2753,7 +2753,7 @@ class AsyncDaemon(Protocol):
         body: AdviceRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task as the holder of a capability."""
+        """Rank tools for a task by their outcomes, with a capability."""
 
     @overload
     async def call(
@@ -2763,7 +2763,7 @@ class AsyncDaemon(Protocol):
         body: ToolRankRequest,
         **options: Unpack[CallOptions],
     ) -> Answer[ToolRankResult]:
-        """Rank tools for a task by what was told of them, under a policy."""
+        """Rank tools for a task by their outcomes and a policy, as a partner."""
 
     @overload
     async def call(
@@ -2802,7 +2802,7 @@ class AsyncDaemon(Protocol):
         idempotency_key: str | None = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[CycleRan]:
-        """Run a cycle."""
+        """Run a cognitive cycle."""
 
     @overload
     async def call(
@@ -2857,7 +2857,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /v1/cognitive/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[CycleStats]:
-        """Count the cycles and how long they took."""
+        """Read how many cycles there were, and how long they took."""
 
     @overload
     async def call(
@@ -2867,7 +2867,7 @@ class AsyncDaemon(Protocol):
         query: GetV1CognitiveTimelineQuery = ...,
         **options: Unpack[CallOptions],
     ) -> Answer[Timeline]:
-        """Read what was in mind when, as cycles and the stays of slots, newest first."""
+        """Read which slots were in working memory over time, newest first."""
 
     @overload
     async def call(
@@ -2997,7 +2997,7 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /v1/kv/health"],
         **options: Unpack[CallOptions],
     ) -> Answer[KvHealth]:
-        """Write, commit and read back a probe."""
+        """Check the store by writing, committing and reading back a probe."""
 
     @overload
     async def call(
@@ -3077,7 +3077,7 @@ class AsyncDaemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordDeleted]:
-        """Erase a memory wherever it stands."""
+        """Erase a memory and every copy of it."""
 
     @overload
     async def call(
@@ -3087,7 +3087,7 @@ class AsyncDaemon(Protocol):
         path: PathParameters,
         **options: Unpack[CallOptions],
     ) -> Answer[RecordTrace]:
-        """Read what became of a memory, where it is in mind, and why it came and went."""
+        """Read the history of a memory, with what it replaced and when it was in working memory."""
 
     @overload
     async def call(
@@ -3097,7 +3097,7 @@ class AsyncDaemon(Protocol):
         body: ProjectionIngest,
         **options: Unpack[CallOptions],
     ) -> Answer[ProjectionResults]:
-        """Tell what happened."""
+        """Ingest one event of a partner, or up to 500."""
 
     @overload
     async def call(
@@ -3243,4 +3243,4 @@ class AsyncDaemon(Protocol):
         name: Literal["GET /v1/working-memory/stats"],
         **options: Unpack[CallOptions],
     ) -> Answer[SlotStatistics]:
-        """Measure how full the working memory is."""
+        """Read how full the working memory is."""
