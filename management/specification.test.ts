@@ -182,7 +182,9 @@ test('the list has its filters, its bounds, its items and its pagination', async
   assert.deepEqual([all.ids, all.pagination], [[second, first], { total: 2, limit: 20, offset: 0 }])
   // specification 98 99
   const names = ['id', 'service_type_id', 'tenant_id', 'name', 'slug', 'endpoint', 'plan', 'status', 'created_at']
-  assert.deepEqual(Object.keys(all.services[0] ?? {}).sort(), names.sort())
+  // Fields are only added: a list of services says where each is and why it is as it is, without a request for each.
+  const added = ['region', 'status_reason']
+  assert.deepEqual(Object.keys(all.services[0] ?? {}).sort(), [...names, ...added].sort())
   // specification 92 93 94
   assert.deepEqual((await list(`?tenant_id=${tenant}`)).ids, [first])
   assert.deepEqual((await list('?service_type=kv')).ids, [second])

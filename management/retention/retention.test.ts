@@ -12,12 +12,25 @@ import { createRetention, type Retention } from './retention.ts'
 let management: TestManagement
 let cell: TestCell
 let retention: Retention
+const { log, lines } = testLog()
 before(async () => {
   management = await testManagement({ settings: { billingWebhookSecrets: ['a-billing-secret-of-the-tests-1234'] } })
   cell = await management.cell()
-  retention = createRetention(management.pool, testLog().log)
+  retention = createRetention(management.pool, log)
 })
 after(() => management?.[Symbol.asyncDispose]())
+
+const TURNS_MAX = 20
+
+/** An organization that was in trouble, as on a machine too busy to connect in time, has another turn, as each hour. */
+async function turn(): Promise<void> {
+  for (let turns = 0; turns < TURNS_MAX; turns++) {
+    const before = lines.length
+    await retention.turn()
+    if (lines.length === before) return
+  }
+  assert.fail(lines.at(-1))
+}
 
 async function party() {
   const made = await management.organization()
@@ -44,7 +57,7 @@ test('answers for repeats go after a day, of everybody, without a new request of
       [one.organizationId],
     )
   }
-  await retention.turn()
+  await turn()
   assert.deepEqual(
     [await count('idempotency', own.organizationId), await count('idempotency', other.organizationId)],
     [1, 1],
@@ -100,7 +113,7 @@ test('operations go seven days after their end, but for the one that a service n
        select operation_id from loci.services where id = $1) returning id`,
     [own.service.id],
   )
-  await retention.turn()
+  await turn()
   const left = await management.sql('select id from loci.operations where organization_id = $1', [own.organizationId])
   assert.deepEqual(left, [named])
 })
@@ -119,7 +132,7 @@ test('tokens go seven days after they expired, with their children; one that is 
     [own.organizationId, own.tenantId, old, own.service.id],
   )
   await management.sql(`update loci.tokens set expires_at = now() - interval '8 days' where jti = $1`, [old])
-  await retention.turn()
+  await turn()
   const left = await management.sql('select jti from loci.tokens where organization_id = $1', [own.organizationId])
   assert.deepEqual([left, await count('token_children', own.organizationId)], [[{ jti: good }], 0])
 })
@@ -147,7 +160,7 @@ test('usage becomes hours after two days and days after ninety, and says the sam
     ).json<{ usage: object[] }>().usage
   const before = await byDay()
   assert.equal(before.length, 4)
-  await retention.turn()
+  await turn()
   assert.deepEqual(await byDay(), before)
   assert.equal(await count('usage_minutes', own.organizationId), 48 + 2)
   await management.sql(
@@ -155,7 +168,7 @@ test('usage becomes hours after two days and days after ninety, and says the sam
      values ($1, $2, $3::timestamptz - interval '30 seconds', 'late', 5, 0, 2879, 28790)`,
     [own.organizationId, own.service.id, midnight(18)],
   )
-  await retention.turn()
+  await turn()
   const late = (await byDay()) as { requests: number }[]
   assert.equal(late.at(-1)?.requests, (before.at(-1) as { requests: number }).requests + 5)
 })
@@ -172,7 +185,7 @@ test('a minute that is told again after it was rolled up is counted once, and on
   const report = async (...usage: ReturnType<typeof told>[]) =>
     assert.deepEqual((await cell.report({ usage })).body, { accepted: true, refused: [] })
   const counted = async () => {
-    await retention.turn()
+    await turn()
     const [row] = await management.sql<{ requests: number }>(
       'select sum(requests)::int as requests from loci.usage_minutes where service_id = $1',
       [service.id],
@@ -194,7 +207,7 @@ test('a deleted service leaves no config behind', async () => {
     own.service.id,
     JSON.stringify({ text: randomUUID() }),
   ])
-  await retention.turn()
+  await turn()
   const [row] = await management.sql('select config from loci.services where id = $1', [own.service.id])
   assert.deepEqual(row, { config: {} })
 })
