@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from locihq import LociError, attenuate, delegate
+from locihq import LociError, attenuate, database_of, delegate
 from locihq.attenuate import claims_of
 from locihq.ed25519 import new_seed, public_key, sign, sign_slowly
 from locihq.frames import Frames, event_of
@@ -156,6 +156,25 @@ class Profiles(unittest.TestCase):
         time.sleep(0.002)
         self.assertLess(first, new_id("cap"))
         self.assertRegex(first, "^cap_[0-7][0-9a-hjkmnp-tv-z]{25}$")
+
+
+class PeopleTest(unittest.TestCase):
+    # Mutants: a `_` that is always plain; characters instead of bytes.
+    def test_names(self) -> None:
+        """An id has the name that `loci import` gives it."""
+        names = {
+            "ada": "ada",
+            "user_17": "user_17",
+            "Ada": "__41da",
+            "a__b": "a__5f_b",
+            "a_": "a_",
+            "a_B": "a__5f__42",
+            "a_\n": "a__5f__0a",
+            "é": "__c3__a9",
+            "a@b.c": "a__40b__2ec",
+            "x" * 65: "long__-9537c5fdf120482f7d58d25e9ed583f52c02b4e3",
+        }
+        self.assertEqual({id: database_of(id) for id in names}, names)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from .calls import Answer, CallOptions, KeyedOptions, Options
 from .capabilities import CapabilityStore, KeptCapability
 from .error import LociError
 from .frames import ServiceEvent
+from .people import database_of
 from .progress import Progress
 from .recall import Hit, Hits
 from .spans import Telemetry
@@ -45,5 +46,6 @@ __all__ = [
     "Telemetry",
     "User",
     "attenuate",
+    "database_of",
     "delegate",
 ]
