@@ -72,6 +72,10 @@ export const REASONS: Readonly<Record<string, string>> = {
   'console/README.md#Add a page': 'names files of a page, as they would be',
 }
 
+/** Of the adapters, which are found by their folders. */
+const ADAPTER = /^integrations\/(?:python|typescript)\/[^/]+\/README\.md$/
+const ADAPTER_REASON = 'needs a framework from elsewhere; `test:system -- adapters` runs each block'
+
 /** Those of every document that is kept or about to be. */
 export function allBlocks(): DocumentBlock[] {
   const names = ['ls-files', '--cached', '--others', '--exclude-standard', '*.md']
@@ -113,5 +117,5 @@ export function isOfCommands({ language, code }: DocumentBlock): boolean {
 }
 
 export function reasonOf({ file, heading }: DocumentBlock): string | undefined {
-  return REASONS[`${file}#${heading}`] ?? REASONS[file]
+  return REASONS[`${file}#${heading}`] ?? REASONS[file] ?? (ADAPTER.test(file) ? ADAPTER_REASON : undefined)
 }
