@@ -1,6 +1,7 @@
 // npm run build [-- sdk server cli] [--out DIR]: the published packages as folders and tarballs, in dist/ unless told.
 // Development needs none of it: the workspaces run from their sources. The console alone runs from what is built:
 // npm run build -- console [--watch] builds it into console/dist, from where management of the checkout serves it.
+// npm run build -- adapters: those of integrations/typescript, into dist/adapters.
 
 import { execFileSync } from 'node:child_process'
 import {
@@ -16,6 +17,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { adaptersOf, buildAdapter } from './build/adapters.ts'
 import { buildConsole, watchConsole } from './build/console.ts'
 import { buildDeclarations } from './build/declarations.ts'
 import { buildJavascript } from './build/javascript.ts'
@@ -30,6 +32,8 @@ const DIST = path.resolve(values.out ?? path.join(TOP, 'dist'))
 
 /** No package of its own: management serves it. */
 const CONSOLE = 'console'
+/** Packages of their own, for people who have the framework: nothing here needs them. */
+const ADAPTERS = 'adapters'
 
 interface Manifest {
   version: string
@@ -40,10 +44,12 @@ interface Manifest {
 
 const root = manifestOf('package.json')
 const packages = packagesOf(TOP)
-const unknown = asked.filter((name) => name !== CONSOLE && !packages.some(({ folder }) => folder === name))
+const unknown = asked.filter(
+  (name) => name !== CONSOLE && name !== ADAPTERS && !packages.some(({ folder }) => folder === name),
+)
 if (unknown.length > 0) {
   console.error(
-    `there is no package ${unknown.join(', ')}; these are: ${[...packages.map(({ folder }) => folder), CONSOLE].join(', ')}`,
+    `there is no package ${unknown.join(', ')}; these are: ${[...packages.map(({ folder }) => folder), CONSOLE, ADAPTERS].join(', ')}`,
   )
   process.exit(64)
 }
@@ -53,6 +59,11 @@ if (asked.includes(CONSOLE)) {
   else await buildConsole(TOP, folder)
   console.log(`console/dist  ${kilobytes(sizeOf(folder))} with its compressed forms`)
 }
+if (asked.includes(ADAPTERS))
+  for (const name of adaptersOf(TOP)) {
+    const tarball = buildAdapter(TOP, name, path.join(DIST, ADAPTERS), common())
+    console.log(`${path.relative(process.cwd(), tarball)}  ${kilobytes(statSync(tarball).size)} packed`)
+  }
 for (const one of packages) {
   if (asked.length > 0 && !asked.includes(one.folder)) continue
   const tarball = await build(one)
@@ -97,14 +108,10 @@ function published(one: Package, imported: ReadonlyMap<string, string>): object 
   const needed = [...dependencies, ...ours].filter(([name]) => !(name in optional))
   return {
     name: one.name,
-    version: root.version,
     description: one.description,
     keywords: one.keywords,
-    license: root.license,
-    author: 'The loci authors',
+    ...common(),
     repository: { type: 'git', url: 'git+https://github.com/locihq/loci.git', directory: one.folder },
-    homepage: 'https://github.com/locihq/loci#readme',
-    bugs: 'https://github.com/locihq/loci/issues',
     type: 'module',
     sideEffects: one.folder === 'sdk' ? false : undefined,
     engines: { node: one.engines },
@@ -112,6 +119,17 @@ function published(one: Package, imported: ReadonlyMap<string, string>): object 
     ...(Object.keys(one.bin).length > 0 ? { bin: one.bin } : {}),
     ...(needed.length > 0 ? { dependencies: Object.fromEntries(needed.sort()) } : {}),
     ...(Object.keys(optional).length > 0 ? { optionalDependencies: optional } : {}),
+  }
+}
+
+/** What every published package says. */
+function common(): object {
+  return {
+    version: root.version,
+    license: root.license,
+    author: 'The loci authors',
+    homepage: 'https://github.com/locihq/loci#readme',
+    bugs: 'https://github.com/locihq/loci/issues',
     // Published from a workflow that proves where it came from.
     publishConfig: { access: 'public', provenance: true },
   }

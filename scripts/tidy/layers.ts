@@ -26,6 +26,8 @@ const FLOORS: Readonly<Record<string, number>> = {
   'deploy/otel': 5,
   // What a user writes: it has the published client, and nothing of ours.
   'examples/support-agent': 5,
+  // For who has the framework: the published client, and nothing of ours.
+  'integrations/typescript/ai-sdk': 5,
 }
 
 /** What a package may import where its floor alone would let it have more. */
@@ -38,6 +40,7 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   console: ['libs/contract', 'sdk'],
   'deploy/otel': [],
   'examples/support-agent': [],
+  'integrations/typescript/ai-sdk': [],
 }
 
 type Edges = Readonly<Record<string, readonly string[]>>
@@ -342,6 +345,7 @@ function outboundCalls(source: Source): RegExp {
 
 export function packageOf(file: string): string {
   const [first = '', second = ''] = file.split('/')
+  if (first === 'integrations') return file.split('/').slice(0, 3).join('/')
   return ['libs', 'deploy', 'examples'].includes(first) ? `${first}/${second}` : first
 }
 

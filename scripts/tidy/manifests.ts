@@ -118,7 +118,7 @@ export function checkLockfile(tree: Tree): Problem[] {
 function readManifests(tree: Tree): Map<string, Manifest> {
   const manifests = new Map<string, Manifest>()
   for (const [file, text] of tree) {
-    if (/^(?:(?:(?:libs|deploy|examples)\/)?[^/]+\/)?package\.json$/.test(file))
+    if (/^(?:(?:(?:libs|deploy|examples|integrations\/typescript)\/)?[^/]+\/)?package\.json$/.test(file))
       manifests.set(file.replace(/\/?package\.json$/, ''), JSON.parse(text))
   }
   return manifests

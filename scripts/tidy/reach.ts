@@ -11,6 +11,10 @@ const ENTRIES: readonly { pattern: RegExp; why: string }[] = [
   { pattern: /^tests\/system\/[^/]+\.ts$/, why: 'tests/system.ts starts the one it is asked for by name' },
   { pattern: /^bench\/[^/]+\.ts$/, why: 'bench/bench.ts starts the one it is asked for by name' },
   { pattern: /^eval\/[^/]+\.ts$/, why: 'eval/eval.ts starts the one it is asked for by name' },
+  {
+    pattern: /^integrations\/typescript\/[^/]+\/(?:tests\/)?[^/]+\.ts$/,
+    why: 'tests/system/adapters.ts installs the adapters it finds',
+  },
   { pattern: /^scripts\/examples\.ts$/, why: 'started by hand when an answer changed; CONTRIBUTING.md' },
   { pattern: /^scripts\/meaning\.ts$/, why: 'started by hand when the analyser changed; docs/meaning.md' },
   { pattern: /^deploy\/otel\/otel\.ts$/, why: 'operators preload it with node --import' },
@@ -22,6 +26,7 @@ const ENTRIES: readonly { pattern: RegExp; why: string }[] = [
 
 /** Names that are exported for people outside this repository. */
 const PUBLISHED: readonly { pattern: RegExp; why: string }[] = [
+  { pattern: /^integrations\/typescript\//, why: 'packages of their own; their callers have the framework' },
   { pattern: /^sdk\//, why: 'the client is published; its callers are not in this repository' },
   {
     pattern: /^libs\/capability\/capability\.ts$/,
