@@ -1,6 +1,7 @@
 // The console in a real browser, against real processes and the real sign-in: every page in both schemes and every
 // state, held against axe and the width of screens; what it loads and whom it asks; what people do with it by the
 // keyboard. Pictures are kept in output/console. A page is added in tests/robustness/console/pages.ts.
+// With --pictures it makes those of README instead.
 
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +19,7 @@ import { longDay, momentByLink } from '../robustness/console/mind.ts'
 import { consoleMutants } from '../robustness/console/mutants.ts'
 import { organizationAgainstApi } from '../robustness/console/organization-contents.ts'
 import { PAGES } from '../robustness/console/pages.ts'
+import { readmePictures } from '../robustness/console/readme-pictures.ts'
 import { reloadsInDev } from '../robustness/console/reloads.ts'
 import { restored } from '../robustness/console/restored.ts'
 import { killDaemon, openPage, type Scene, setScene, settled, until } from '../robustness/console/scene.ts'
@@ -73,6 +75,10 @@ await reportOn(async (report) => {
   const flags = ['--disable-warning=ExperimentalWarning']
   execFileSync(process.execPath, [...flags, 'scripts/build.ts', 'console'], { cwd: ROOT, stdio: 'inherit' })
   const browser = await startChromium()
+  if (process.argv.includes('--pictures')) {
+    await readmePictures(report, browser).finally(() => browser.close())
+    return
+  }
   let scene: Scene | undefined
   let broken: Error | undefined
   try {

@@ -74,7 +74,7 @@ export function Strip({ mind, day, window, read, now, onMove }: StripProps) {
       </div>
       <div className="row xs mut hours tn" aria-hidden="true">
         {ticksOf(day, width, zoneAhead(day.from, zone), width / 4.5).map((at) =>
-          place(at) > 70 && place(at) < width - 90 ? (
+          place(at) > 130 && place(at) < width - 90 ? (
             <span key={at} style={{ left: place(at) }}>
               {time(at)}
             </span>

@@ -74,7 +74,7 @@ async function forgetful(report: Report, scene: Scene, path: string, expected: T
   report.mutant('a stay that does not end', found?.slice(0, 90))
 }
 
-async function timelineOf({ loci, serviceId }: Scene, database = 'default'): Promise<Timeline> {
+export async function timelineOf({ loci, serviceId }: Scene, database = 'default'): Promise<Timeline> {
   const daemon = await loci.service(serviceId).user(database).daemon()
   const { body } = await daemon.call('GET /v1/cognitive/timeline', { query: { content: 'true', limit: 500 } })
   if (body.nextCursor !== null) throw new Error('the sample has more than one page')
