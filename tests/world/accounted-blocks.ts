@@ -39,7 +39,6 @@ export const RUNNERS: readonly Runner[] = [
 
 const PLACEHOLDERS =
   'ids and secrets of an installation stand in it as …; the routes and commands have tests of their own'
-const ADAPTER = 'needs a framework from elsewhere; `test:system -- adapters` runs each block'
 const FRAGMENT = 'a few lines out of a program, with names of the text around it'
 /** What is not run, by document and, where not all of it is meant, the heading. */
 export const REASONS: Readonly<Record<string, string>> = {
@@ -61,7 +60,6 @@ export const REASONS: Readonly<Record<string, string>> = {
   'docs/operations/install.md#PostgreSQL and PgBouncer': 'a line of the configuration of PgBouncer, which is not there',
   'examples/support-agent/README.md': 'installs from a registry; `support-agent` does the same from the packed client',
   'clients/python/README.md': 'needs packages of Python from elsewhere; `test:system -- python` runs each block',
-  'integrations/typescript/ai-sdk/README.md': ADAPTER,
   'scripts/build/server-readme.md': 'names of the installed commands; `packages` starts both',
   'ARCHITECTURE.md': 'pictures',
   'docs/testing.md#What to use': FRAGMENT,
