@@ -3,6 +3,7 @@
 
 import type { Page } from 'playwright-core'
 import type { Report } from '../../world/report.ts'
+import { runSql } from '../../world/sql.ts'
 import { openPage, type Scene, settled, until } from './scene.ts'
 
 interface Comparison {
@@ -121,21 +122,18 @@ async function eventsPage({ same }: Comparison, scene: Scene): Promise<void> {
   await page.close()
 }
 
-/** By an agent's own way to them: the console has them as a stream alone. */
-async function keptEvents({ acme, loci, serviceId, world }: Scene): Promise<string[]> {
-  const body = { service_id: serviceId, name: 'reader', ops: ['events:read'], databases: ['*'] }
-  const path = { id: acme.tenantId }
-  const { token } = (await loci.management.call('POST /api/v1/tenants/{id}/tokens', { path, body })).body
+/** By an agent's own way to them, up to the newest that the database has. */
+async function keptEvents({ loci, serviceId, world }: Scene): Promise<string[]> {
+  const [last] = await runSql<{ seq: string }>(
+    world.postgres.adminUrl('loci_cell'),
+    `select max(seq)::text as seq from loci.events where instance_id = '${serviceId}'`,
+  )
   const kept: string[] = []
-  for (let after = 0; ; ) {
-    const answer = await fetch(`${world.daemons.at(-1)?.url}/v1/events?after=${after}`, {
-      headers: { 'x-loci-capability': token },
-    })
-    const page = (await answer.json()) as { events: { seq: number; type: string }[]; next: number }
-    if (page.events.length === 0) return kept
-    kept.push(...page.events.map(({ seq, type }) => `${seq} ${type}`))
-    after = page.next
+  for await (const { seq, type } of loci.service(serviceId).events({ after: '0' })) {
+    if (seq > 0) kept.push(`${seq} ${type}`)
+    if (seq >= Number(last?.seq)) break
   }
+  return kept
 }
 
 async function settingsPage({ same }: Comparison, scene: Scene): Promise<void> {
