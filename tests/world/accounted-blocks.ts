@@ -58,6 +58,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   'docs/operations/what-to-do-when.md': 'needs a collector of traces; `trace` does the same with its own',
   'docs/operations/containers.md': 'needs Docker and minutes: `test:system -- compose` does the same',
   'docs/operations/install.md#PostgreSQL and PgBouncer': 'a line of the configuration of PgBouncer, which is not there',
+  'integrations/claude-code/README.md': 'is typed into Claude Code; `test:system -- claude-code` does the same in full',
   'examples/support-agent/README.md': 'installs from a registry; `support-agent` does the same from the packed client',
   'clients/python/README.md': 'needs packages of Python from elsewhere; `test:system -- python` runs each block',
   'scripts/build/server-readme.md': 'names of the installed commands; `packages` starts both',
