@@ -175,16 +175,19 @@ function jsonWith(client: ClientName, before: string, file: string, args: string
   return before !== '' && JSON.stringify(JSON.parse(before)) === JSON.stringify(JSON.parse(after)) ? before : after
 }
 
-/** The table of ours is replaced, all other text stays as it is. */
+/** Its name bare or in quotes, by itself or with a comment, and what follows until the next table. */
+const OWN_TABLE =
+  /^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*(?:loci|"loci"|'loci')[ \t]*\][ \t]*(?:#[^\n]*)?\r?\n(?:(?!\[)[^\n]*(?:\n|$))*/m
+
+/** The table of ours is replaced, all other text stays as it is; a second one would make the file unreadable. */
 function tomlWith(before: string, args: string[], url: string | undefined): string {
+  const end = before.includes('\r\n') ? '\r\n' : '\n'
   const lines = url
     ? [`url = ${JSON.stringify(url)}`, 'bearer_token_env_var = "LOCI_TOKEN"']
     : ['command = "loci"', `args = [${args.map((one) => JSON.stringify(one)).join(', ')}]`]
-  const table = `[mcp_servers.loci]\n${lines.join('\n')}\n`
-  const own = /^\[mcp_servers\.loci\]\n(?:(?!\[).*(?:\n|$))*/m
-  if (own.test(before)) {
-    const rest = own.exec(before)?.[0] ?? ''
-    return before.replace(rest, () => `${table}${/\n\n$/.test(rest) ? '\n' : ''}`)
-  }
-  return `${before}${before === '' || before.endsWith('\n\n') ? '' : before.endsWith('\n') ? '\n' : '\n\n'}${table}`
+  const table = ['[mcp_servers.loci]', ...lines].map((line) => `${line}${end}`).join('')
+  const [own] = OWN_TABLE.exec(before) ?? []
+  if (own !== undefined) return before.replace(own, () => `${table}${/\n\r?\n$/.test(own) ? end : ''}`)
+  const gap = before === '' || /\n\r?\n$/.test(before) ? '' : before.endsWith('\n') ? end : `${end}${end}`
+  return `${before}${gap}${table}`
 }
