@@ -53,18 +53,27 @@ function read({ path, value }: Item): readonly Found[] | undefined {
 function pathOf({ mapping }: Conversation, current: string | undefined): string[] {
   const path: string[] = []
   const seen = new Set<string>()
-  let name = current !== undefined && isObject(mapping[current]) ? current : lastLeaf(mapping)
+  let name = current === undefined ? undefined : placeOf(mapping, current)
+  name ??= lastLeaf(mapping)
   while (name !== undefined && isObject(mapping[name]) && !seen.has(name)) {
     seen.add(name)
     path.push(name)
-    name = textIn(objectIn(mapping[name]).parent)
+    const parent = textIn(objectIn(mapping[name]).parent)
+    name = parent === undefined ? undefined : placeOf(mapping, parent)
   }
   return path.reverse()
 }
 
+/** The node, or where one that was deleted hung: it is still named among the children there. */
+function placeOf(mapping: Record<string, unknown>, name: string): string | undefined {
+  if (isObject(mapping[name])) return name
+  return Object.keys(mapping).find((other) => listIn(objectIn(mapping[other]).children).includes(name))
+}
+
 function lastLeaf(mapping: Record<string, unknown>): string | undefined {
-  const writtenAt = (node: unknown) => Number(objectIn(objectIn(node).message).create_time ?? 0)
-  const leaves = Object.entries(mapping).filter(([, node]) => listIn(objectIn(node).children).length === 0)
+  const writtenAt = (node: unknown) => Date.parse(momentIn(objectIn(objectIn(node).message).create_time) ?? '') || 0
+  const isLeaf = (node: unknown) => !listIn(objectIn(node).children).some((child) => isObject(mapping[String(child)]))
+  const leaves = Object.entries(mapping).filter(([, node]) => isLeaf(node))
   return leaves.sort(([, a], [, b]) => writtenAt(b) - writtenAt(a))[0]?.[0]
 }
 

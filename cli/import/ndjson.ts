@@ -35,6 +35,7 @@ export const NDJSON: Kind = {
 function read({ path, value: line }: Item): readonly Found[] | undefined {
   if (path.length > 0 && path[0] !== 'records') return []
   if (!isObject(line) || !('content' in line)) return undefined
+  if (textIn(line.content) === undefined) return [{ what: 'record', why: 'its content is no text, or empty' }]
   if (isGiven(line.validTo)) return [{ what: 'record', why: 'another one had taken its place' }]
   const given = Object.fromEntries(WRITTEN.flatMap((name) => (isGiven(line[name]) ? [[name, line[name]]] : [])))
   const id = idIn(line.id)
