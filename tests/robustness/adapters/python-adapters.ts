@@ -12,8 +12,8 @@ import type { Count, Row, Served } from './adapters.ts'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const HOME = path.join(ROOT, 'integrations/python')
 const RUNNER = path.join(import.meta.dirname, 'unittest_lines.py')
-/** Without imports, comments and blank lines: what needs more is a library. */
-const LINES_MAX = 175
+/** Without imports, comments and blank lines: what needs more, with await and without, is a library. */
+const LINES_MAX = 190
 const NEWEST = 'newest'
 
 export interface Adapter {
