@@ -63,6 +63,8 @@ async function forgetful(report: Report, scene: Scene, path: string, expected: T
   const page = await scene.ada.newPage()
   await page.route('**/v1/cognitive/timeline**', async (route) => {
     const answer = await route.fetch()
+    // Such as that the session has to be renewed first.
+    if (!answer.ok()) return await route.fulfill({ response: answer })
     const timeline = (await answer.json()) as Timeline
     const items = timeline.items.map((one, at) => (at % 5 === 0 ? { ...one, to: null } : one))
     await route.fulfill({ response: answer, json: { ...timeline, items } })
