@@ -300,7 +300,7 @@ async function mutants(report: Report, world: World, place: string, { python }: 
 
   const unbound = planted('unbound', 'attenuate.py', "sign(_bytes_of(key['d']), text.encode())", 'bytes(64)')
   const { narrowed, broke } = await factsOf(world, python, 'sync', unbound)
-  const isRefused = narrowed === undefined && /CAPABILITY|INVALID|UNAUTHORIZED/.test(String(broke))
+  const isRefused = narrowed === undefined && /CAPABILITY|INVALID|UNAUTHENTICATED/.test(String(broke))
   report.mutant(
     'a link that nobody signed',
     isRefused ? String(broke).trim().split('\n').at(-1)?.slice(0, 120) : undefined,
