@@ -67,6 +67,11 @@ export async function runAdapter(
   { name, folder, locks }: Adapter,
   { report, serve, ...setting }: Setting & { report: Report; serve: Serve },
 ): Promise<Row[]> {
+  const [, needed = '0'] = /^requires-python = ">=3\.(\d+)"$/m.exec(read(folder, 'pyproject.toml')) ?? []
+  if (Number(setting.python.version.split('.')[1]) < Number(needed)) {
+    report.skip(`the adapter ${name}`, `it needs Python 3.${needed}, and ${setting.python.version} is here`)
+    return []
+  }
   const wheel = await buildWheel(setting.tools, folder, path.join(setting.place, `${name}-dist`))
   const rows: Row[] = []
   for (const lock of setting.isShort ? locks.slice(0, 1) : locks) {
@@ -91,6 +96,8 @@ export async function runAdapter(
   }
   return rows
 }
+
+const read = (...at: string[]) => readFileSync(path.join(...at), 'utf8')
 
 export type Serve = (python: string, name: string) => Promise<Served>
 
@@ -122,7 +129,7 @@ async function install({ place, python, tools }: Setting, { name, folder, lock, 
 }
 
 function frameworkOf(folder: string, lock: string): string {
-  const text = readFileSync(path.join(folder, 'locks', `${lock}.in`), 'utf8')
+  const text = read(folder, 'locks', `${lock}.in`)
   const [name = ''] = /^[\w.-]+/m.exec(text.replaceAll(/^#.*$/gm, '').trim()) ?? []
   return name
 }
@@ -155,11 +162,10 @@ async function runTests(
 
 /** The first block of the README is example.py, and each block ends well and prints what its `# →` say. */
 async function documented(report: Report, title: string, { python, folder, env }: Installed): Promise<void> {
-  const text = readFileSync(path.join(folder, 'README.md'), 'utf8')
+  const text = read(folder, 'README.md')
   const blocks = [...text.matchAll(/^```python\n(.*?)^```$/gms)].map(([, block]) => block as string)
   const wrong: string[] = []
-  if (blocks[0] !== readFileSync(path.join(folder, 'example.py'), 'utf8'))
-    wrong.push('the first block is not example.py')
+  if (blocks[0] !== read(folder, 'example.py')) wrong.push('the first block is not example.py')
   for (const [at, block] of blocks.entries()) {
     const { code, stdout, stderr } = await runPython(python, ['-c', block], { env })
     if (code !== 0) wrong.push(`block ${at + 1} ended with ${code}: ${stderr.slice(-600)}`)
@@ -195,7 +201,7 @@ async function checked(
 
   const lines = readdirSync(path.join(folder, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.py'))
-    .map((name) => readFileSync(path.join(folder, 'src', name), 'utf8').replaceAll(/"""[\s\S]*?"""/g, ''))
+    .map((name) => read(folder, 'src', name).replaceAll(/"""[\s\S]*?"""/g, ''))
     .flatMap((text) => text.split('\n').filter((line) => !/^\s*(?:#.*|(?:from|import) .*)?$/.test(line))).length
   report.promise(`${title}: at most ${LINES_MAX} lines of code`, lines <= LINES_MAX, `${lines}`)
 }

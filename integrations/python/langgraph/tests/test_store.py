@@ -150,13 +150,16 @@ class StoreTest(unittest.IsolatedAsyncioTestCase):
         strict = LociStore(self.service, min_relevance=0.5)
         self.assertEqual(strict.search(self.space, query="what is the weather on Mars?"), [])
 
-    # Mutants: `index` is not looked at.
+    # Mutants: `index` is not looked at; members of any length in the metadata.
     def test_index(self) -> None:
         """only the fields of `index` are found by a question, and none with index=False"""
         self.store.put(self.space, "a", {"title": "Zebra crossing", "body": "Otters"}, index=["title"])
         self.store.put(self.space, "b", {"title": "Zebra"}, index=False)
-        self.assertEqual(self.memories(), ["Zebra crossing"])
-        self.assertEqual(len(self.store.search(self.space)), 2)
+        self.store.put(self.space, "c", {"title": "Zebra", "body": "x" * 60_000}, index=["title"])
+        self.assertEqual(self.memories(), ["Zebra", "Zebra crossing"])
+        self.assertEqual(len(self.store.search(self.space)), 3)
+        found = self.store.search(self.space, query="Zebra", filter={"body": "x" * 60_000})
+        self.assertEqual([item.key for item in found], ["c"])
 
     # Mutants: reads after writes; the first of two puts.
     async def test_batch(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
@@ -27,6 +27,7 @@ KIND = "langgraph"
 _BATCH = 100
 _HITS_MAX = 200
 _FILTERS_MAX = 16
+_MEMBER_CHARS_MAX = 256
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {"$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
 
@@ -116,11 +117,11 @@ class LociStore(base.BaseStore):
                 entries.append({"op": "delete", "key": key})
                 continue
             entries.append({"op": "put", "key": key, "value": op.value, **ttl})
-            scalars = {name: one for name, one in op.value.items() if isinstance(one, (str, int, float))}
-            about = {"key": key, "kind": KIND, "tags": _tags_of(op.namespace), "metadata": scalars, **ttl}
-            if text := "" if op.index is False else _text_of(op.value, op.index or self._fields):
+            about = {"key": key, "kind": KIND, "tags": _tags_of(op.namespace), "metadata": _plain_members(op.value)}
+            fields = self._fields if op.index is None else op.index
+            if text := "" if fields is False else _text_of(op.value, fields):
                 # An item that was deleted may be put again.
-                records.append({"content": text, "override": True, **about})
+                records.append({"content": text, "override": True, **about, **ttl})
         if records:
             yield user, lambda user: user.remember_all(records)
         yield user, lambda user: user.kv.batch(entries)
@@ -130,9 +131,9 @@ class LociStore(base.BaseStore):
     def _search(self, op: base.SearchOp) -> Steps:
         user, found, wanted = self._user_of(op.namespace_prefix), list[Any](), op.offset + op.limit
         if op.query:
-            exact = [(name, one) for name, one in (op.filter or {}).items() if isinstance(one, (str, int, float))]
+            exact = _plain_members(op.filter or {})
             given = {"kinds": [KIND], "abstain": False, "min_relevance": self._min_relevance, "limit": _HITS_MAX}
-            given |= {"metadata": dict(exact[:_FILTERS_MAX])} if exact else {}
+            given |= {"metadata": dict(list(exact.items())[:_FILTERS_MAX])} if exact else {}
             given |= {"tags": _tags_of(op.namespace_prefix)[-1:]} if op.namespace_prefix else {}
             for hit in (yield user, lambda user: user.recall(op.query, **given)):
                 entry = yield user, lambda user: user.kv.get(hit["key"])
@@ -202,6 +203,12 @@ def _item(kind: type[Any], entry: Any, **more: Any) -> Any:
         datetime.fromisoformat(entry[name].replace("Z", "+00:00")) for name in ("createdAt", "updatedAt")
     )
     return kind(namespace=namespace, key=key, value=entry["value"], created_at=created, updated_at=updated, **more)
+
+
+def _plain_members(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What the index can narrow by, and a memory has room for."""
+    plain = {name: one for name, one in value.items() if isinstance(one, (str, int, float))}
+    return {name: one for name, one in plain.items() if not isinstance(one, str) or len(one) <= _MEMBER_CHARS_MAX}
 
 
 def _text_of(value: Any, fields: list[str] | None) -> str:
