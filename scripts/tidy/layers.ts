@@ -28,6 +28,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   'examples/support-agent': 5,
   // For who has the framework: the published client, and nothing of ours.
   'integrations/typescript/ai-sdk': 5,
+  'integrations/typescript/langgraph': 5,
 }
 
 /** What a package may import where its floor alone would let it have more. */
@@ -41,6 +42,7 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   'deploy/otel': [],
   'examples/support-agent': [],
   'integrations/typescript/ai-sdk': [],
+  'integrations/typescript/langgraph': [],
 }
 
 type Edges = Readonly<Record<string, readonly string[]>>
