@@ -9,10 +9,10 @@ import path from 'node:path'
 
 const HOME = 'integrations/typescript'
 
-/** Their folders; what has no manifest is an example and is not published. */
+/** Their folders; what is private is an example and is not published. */
 export function adaptersOf(top: string): string[] {
   const folders = existsSync(path.join(top, HOME)) ? readdirSync(path.join(top, HOME)) : []
-  return folders.filter((name) => existsSync(path.join(top, HOME, name, 'package.json')))
+  return folders.filter((name) => !manifestOf(path.join(top, HOME, name)).private)
 }
 
 /** The tarball. */
@@ -27,7 +27,7 @@ export function buildAdapter(top: string, name: string, dist: string, common: ob
   cpSync(path.join(home, 'README.md'), path.join(folder, 'README.md'))
   for (const file of ['LICENSE', 'NOTICE']) cpSync(path.join(top, file), path.join(folder, file))
   const manifest = {
-    ...(JSON.parse(readFileSync(path.join(home, 'package.json'), 'utf8')) as object),
+    ...manifestOf(home),
     ...common,
     repository: { type: 'git', url: 'git+https://github.com/locihq/loci.git', directory: `${HOME}/${name}` },
     sideEffects: false,
@@ -39,6 +39,10 @@ export function buildAdapter(top: string, name: string, dist: string, common: ob
     { filename: string },
   ]
   return path.join(dist, filename.replace('@', '').replace('/', '-'))
+}
+
+function manifestOf(folder: string): { private?: boolean } {
+  return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
 }
 
 function declare(top: string, file: string, folder: string): void {

@@ -29,6 +29,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   // For who has the framework: the published client, and nothing of ours.
   'integrations/typescript/ai-sdk': 5,
   'integrations/typescript/langgraph': 5,
+  'integrations/typescript/mastra': 5,
   'integrations/typescript/openai-agents': 5,
 }
 
@@ -44,6 +45,7 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   'examples/support-agent': [],
   'integrations/typescript/ai-sdk': [],
   'integrations/typescript/langgraph': [],
+  'integrations/typescript/mastra': [],
   'integrations/typescript/openai-agents': [],
 }
 

@@ -1,7 +1,7 @@
 // The adapters of TypeScript: each folder of integrations/typescript that has tests. An adapter brings its tests
 // (node:test, `tests/<name>.ts`, with what they share beside them), a README that shows example.ts, and one lock for
 // each version of its framework (locks/<which>/). It is installed as a user has it: from its tarball and that of the
-// client, into a folder of its own. What has no package.json is an example, with nothing of ours beside the client.
+// client, into a folder of its own. What is private is an example, with nothing of ours beside the client.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -60,7 +60,8 @@ export function findNodeAdapters(): NodeAdapter[] {
   return folders.map((name) => {
     const folder = path.join(HOME, name)
     const locks = readdirSync(path.join(folder, 'locks')).toSorted((a, b) => rank(a) - rank(b))
-    return { name, folder, locks, isPublished: existsSync(path.join(folder, 'package.json')) }
+    const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { private?: boolean }
+    return { name, folder, locks, isPublished: !manifest.private }
   })
 }
 
@@ -152,6 +153,8 @@ async function runTests(
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     timeout: TEST_MS_MAX,
+    // A framework may keep something open behind its own disconnect: @mastra/mcp 1 does.
+    execArgv: ['--test-force-exit'],
     ...(only ? { testNamePatterns: [new RegExp(`^${only.replaceAll(/[^\w\s]/g, '.')}$`)] } : {}),
   })
   const lines: Line[] = []
