@@ -12,7 +12,7 @@ import { openPage, type Scene } from './scene.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const DIST = path.join(ROOT, 'console/dist')
-const COPIED = ['package.json', 'libs', 'sdk', 'console', 'scripts/build/console.ts']
+const COPIED = ['package.json', 'tsconfig.json', 'libs', 'sdk', 'console', 'scripts/build/console.ts']
 const SOURCE = 'console/frame/nav.tsx'
 
 export async function reloadsInDev(report: Report, scene: Scene): Promise<void> {

@@ -125,7 +125,7 @@ function fill(selector: string, text: string): (page: Page) => Promise<void> {
 function pick(menu: string, item: string): (page: Page) => Promise<void> {
   return async (page) => {
     await page.locator(`main [aria-label="${menu}"]`).click()
-    await page.locator(`main button:text-is("${item}") >> visible=true`).click()
+    await page.locator(`main button:has(bdi:text-is("${item}")) >> visible=true`).click()
   }
 }
 
