@@ -153,7 +153,7 @@ async function runTests(
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     timeout: TEST_MS_MAX,
-    // A framework may keep something open behind its own disconnect: @mastra/mcp 1 does.
+    // A framework may keep its process open after all tests: @mastra/mcp 1 does.
     execArgv: ['--test-force-exit'],
     ...(only ? { testNamePatterns: [new RegExp(`^${only.replaceAll(/[^\w\s]/g, '.')}$`)] } : {}),
   })

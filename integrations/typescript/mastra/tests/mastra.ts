@@ -22,7 +22,6 @@ async function clientOf(user: string, { database = user } = {}): Promise<MCPClie
   return new MCPClient({ id: randomUUID(), servers, timeout: 20_000 })
 }
 
-// The first test: clients of @mastra/mcp 1 go on asking behind disconnect(), until the service limits their rate.
 test('the capability of one user opens the memory of no other, and without a server no tool is listed', async () => {
   const [ada, bob] = [`a-${randomUUID()}`, `b-${randomUUID()}`]
   await service.user(bob).remember('Bob has the locker 4411')
@@ -33,7 +32,11 @@ test('the capability of one user opens the memory of no other, and without a ser
     timeout: 2_000,
   })
   try {
-    const { tools, errors } = await thief.listToolsWithErrors()
+    // Mastra repeats nothing, and a burst of tests may use up the work per second of a small service.
+    const list = () => thief.listToolsWithErrors()
+    let listed = await list()
+    while (JSON.stringify(listed.errors).includes('RATE_LIMITED')) listed = await list()
+    const { tools, errors } = listed
     const found = await tools.loci_recall
       ?.execute?.({ query: 'Who has the locker?' } as never, {} as never)
       .catch(String)
