@@ -186,7 +186,8 @@ function matches(namespace: string[], { matchType, path }: { matchType: string; 
   return part.length === path.length && path.every((wanted, at) => wanted === '*' || wanted === part[at])
 }
 
-const isScalar = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
+/** What the index can narrow by, and a memory has room for; the others are compared. */
+const isScalar = (one: unknown) => /^(?:string|number|boolean)$/.test(typeof one) && /^.{0,256}$/su.test(`${one}`)
 
 function refuse(message: string): never {
   throw new LociError('INVALID_REQUEST', message, { status: 0 })
