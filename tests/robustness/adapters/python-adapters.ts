@@ -182,7 +182,8 @@ async function checked(
   { tools, python, folder, place }: Omit<Setting, 'python'> & { folder: string; python: string },
 ): Promise<void> {
   const settings = path.join(place, 'pyrightconfig.json')
-  const include = ['src', 'tests', 'example.py'].map((name) => path.join(folder, name))
+  // Pyright leaves out, with no more than a warning, what is not named relative to its settings.
+  const include = ['src', 'tests', 'example.py'].map((name) => path.relative(place, path.join(folder, name)))
   const typeCheckingMode = 'standard'
   writeFileSync(settings, JSON.stringify({ include, extraPaths: [path.join(folder, 'src')], typeCheckingMode }))
   const env = { RUFF_NO_CACHE: 'true', MYPY_CACHE_DIR: path.join(place, 'mypy'), PYRIGHT_PYTHON_IGNORE_WARNINGS: '1' }
