@@ -25,8 +25,16 @@ import {
 } from './store.ts'
 
 export interface ProxyCapabilities {
-  /** Of the caller's session for the service, which must be the caller's. */
-  of(caller: Caller, serviceId: string, requestId: string): Promise<{ service: Service; token: string }>
+  /**
+   * Of the caller's session for the service, which must be the caller's. `refused`: what the daemon did not accept; the
+   * same comes back where another would not be accepted either.
+   */
+  of(
+    caller: Caller,
+    serviceId: string,
+    requestId: string,
+    refused?: string,
+  ): Promise<{ service: Service; token: string }>
   /** The caller's service, to follow its events with `ofConsole`. */
   requireOwn(caller: Caller, serviceId: string): Promise<Service>
   /** For the events of a service, which all who may see it follow together: of no session, and counted by no plan. */
@@ -49,27 +57,41 @@ const CONSOLE_LIFE_S = 900
 /** One that is nearly over is not begun with: a request may take its time. */
 const LEFT_MS_MIN = 60_000
 const ENDED_AT_ONCE_MAX = 50
+/**
+ * An older one that is refused was revoked with everything of its person, tenant or organization. A younger one may be
+ * of a service that its daemon has yet to hear of: another for each request would fill the audit.
+ */
+const REFUSED_AFTER_MS = 20_000
 
 export function createProxyCapabilities(pool: Pool, issuer: Issuer): ProxyCapabilities {
   const { sealer } = issuer
 
-  async function current(sql: Sql, { sessionId, role }: Caller, service: Service): Promise<string | undefined> {
+  async function current(
+    sql: Sql,
+    { sessionId, role }: Caller,
+    service: Service,
+    refused: string | undefined,
+  ): Promise<string | undefined> {
     const held = await findCapability(sql, sessionId as string, service.id)
-    const isGood = held && held.role === role && held.expiresAt.getTime() - Date.now() > LEFT_MS_MIN
-    return isGood ? sealer.open(held.sealed, held.sealedWith, contextOf(held)) : undefined
+    if (!held || held.role !== role) return undefined
+    const leftMs = held.expiresAt.getTime() - Date.now()
+    if (leftMs <= LEFT_MS_MIN) return undefined
+    const token = sealer.open(held.sealed, held.sealedWith, contextOf(held))
+    return token === refused && LIFE_S * 1_000 - leftMs > REFUSED_AFTER_MS ? undefined : token
   }
 
   return {
-    of: (caller, serviceId, requestId) =>
+    of: (caller, serviceId, requestId, refused) =>
       transaction(pool, async (sql) => {
         await useOrganization(sql, caller.organizationId)
         const service = await requireVisible(sql, caller, serviceId)
         requirePlaced(service)
-        const known = await current(sql, caller, service)
+        const known = await current(sql, caller, service, refused)
         if (known) return { service, token: known }
         if (!(await lockSession(sql, caller.sessionId as string))) throw noSession()
         // Somebody else may have minted it while we waited.
-        const token = (await current(sql, caller, service)) ?? (await mint(sql, issuer, caller, service, requestId))
+        const made = await current(sql, caller, service, refused)
+        const token = made ?? (await mint(sql, issuer, caller, service, requestId))
         return { service, token }
       }),
     requireOwn: (caller, serviceId) =>

@@ -182,6 +182,41 @@ test('one capability per session and service, in all processes, with what the ro
   for (const heard of cell.heard) assert.ok(!dump.includes(tokenOf(heard)))
 })
 
+// Mutants: findCapability() without its condition on tokens; current() that answers what was refused, or another one
+// whatever its age.
+test('a capability that somebody revoked is replaced and the page goes on; one that is refused from the start is not minted again and again', async () => {
+  const refused = new Set<string>()
+  await using cell = await startCell((request, response) => {
+    if (!refused.has(String(request.headers[HEADER.capability]))) return json(request, response)
+    response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"code":"CAPABILITY_REVOKED"}}')
+  })
+  const { world, own, alice } = await worldWith(cell.endpoint)
+  await using _ = world
+  const line = `GET ${own.proxy}/v1/system/info`
+  const asked = () => tokenOf(cell.heard.at(-1))
+  assert.equal((await alice.ask(line)).status, 200)
+  const first = asked()
+
+  // In the list of tokens: it is not even tried.
+  refused.add(first)
+  await world.management.sql(`update loci.tokens set revoked_at = now() where jti = '${claimsOf(first).jti}'`)
+  assert.equal((await alice.ask(line)).status, 200)
+  const second = asked()
+  assert.deepEqual([cell.heard.length, second === first], [2, false])
+
+  // A daemon that takes none: it may have yet to hear of the service.
+  refused.add(second)
+  assert.equal((await alice.ask(line)).status, 503)
+  assert.equal((await alice.ask(line)).status, 503)
+  assert.deepEqual(cell.heard.slice(2).map(tokenOf), [second, second])
+
+  // With everything of the person: it worked for a while.
+  await world.management.sql(`update loci.session_capabilities set expires_at = expires_at - interval '30 seconds'`)
+  const put = await alice.ask(`PUT ${own.proxy}/v1/kv/entries/a`, { body: '{"value":1}', headers: SAME_ORIGIN })
+  assert.equal(put.status, 200)
+  assert.deepEqual([cell.heard.length, cell.heard.at(-1)?.body, asked() === second], [6, '{"value":1}', false])
+})
+
 // Mutants: membershipJson() with the operations of another role, or with those of owners for everybody.
 test('a session tells the operations that the proxy asks the service with, for each role', async () => {
   await using cell = await startCell(json)

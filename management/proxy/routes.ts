@@ -65,12 +65,22 @@ export function proxyRoutes({ caller: access, capabilities, lifecycle, metrics }
     const { service, token } = await capabilities.of(caller, params.id, requestId)
     const body = Buffer.isBuffer(call.body) && call.body.length > 0 ? call.body : undefined
     yieldSlot()
-    const answer = await ask(targetOf(endpointOf(service) as string, path, query), {
-      method,
-      body,
-      headers: { ...askedHeaders(headers), [HEADER.capability]: token, [HEADER.service]: service.id },
-      signal: call.signal,
-    })
+    const askWith = (token: string) =>
+      ask(targetOf(endpointOf(service) as string, path, query), {
+        method,
+        body,
+        headers: { ...askedHeaders(headers), [HEADER.capability]: token, [HEADER.service]: service.id },
+        signal: call.signal,
+      })
+    let answer = await askWith(token)
+    if (answer.statusCode === 401) {
+      // Somebody revoked it. A daemon that does not know who asks has done nothing, so this is no repeat.
+      const other = await capabilities.of(caller, params.id, requestId, token)
+      if (other.token !== token) {
+        answer.destroy()
+        answer = await askWith(other.token)
+      }
+    }
     const status = answer.statusCode as number
     // Of the capability, which is ours: to a page it would mean that its session is over.
     if (status === 401) {

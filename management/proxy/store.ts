@@ -25,6 +25,7 @@ export async function lockSession(sql: Sql, id: string): Promise<boolean> {
   return rowCount === 1
 }
 
+/** Not one that somebody has revoked in the list of tokens. */
 export async function findCapability(
   sql: Sql,
   sessionId: string,
@@ -32,7 +33,8 @@ export async function findCapability(
 ): Promise<HeldCapability | undefined> {
   const { rows } = await sql.query<HeldCapability>({
     name: 'proxy_find',
-    text: `select ${COLUMNS} from loci.session_capabilities where session_id = $1 and service_id = $2`,
+    text: `select ${COLUMNS} from loci.session_capabilities c where session_id = $1 and service_id = $2
+      and not exists (select from loci.tokens t where t.organization_id = c.organization_id and t.jti = c.jti and t.revoked_at is not null)`,
     values: [sessionId, serviceId],
   })
   return rows[0]
