@@ -2,7 +2,7 @@
 // which the daemon verifies by itself.
 
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { useApi } from '../../api/api.ts'
 import { useService } from '../../frame/service.tsx'
@@ -37,6 +37,12 @@ export function Page() {
   // else stands on the page comes first.
   const asked = useRef(false)
   const begin = check.mutate
+  const navigate = useNavigate()
+  const ask = (mode: Mode) => {
+    asked.current = true
+    void navigate({ to: '.', search: (search) => ({ ...search, check: mode }), replace: true })
+    begin(mode)
+  }
   const [chain, store, links] = [useQuery(chainQuery(view)), useQuery(storeQuery(view)), useQuery(linksQuery(view))]
   const isThere = chain.isFetched && store.isFetched && links.isFetched
   useEffect(() => {
@@ -48,10 +54,10 @@ export function Page() {
   return (
     <>
       <Head title="Integrity" of={view.service.name} sub="recomputed from the rows, not from a flag">
-        <button type="button" className="btn" disabled={isWalking} onClick={() => begin('incremental')}>
+        <button type="button" className="btn" disabled={isWalking} onClick={() => ask('incremental')}>
           Check what changed
         </button>
-        <button type="button" className="btn p" disabled={isWalking} onClick={() => begin('full')}>
+        <button type="button" className="btn p" disabled={isWalking} onClick={() => ask('full')}>
           <Icon name="integrity" />
           {isWalking ? 'Checking…' : 'Check everything'}
         </button>
@@ -83,7 +89,7 @@ export function Page() {
             <Empty
               title="Not checked here yet"
               action={
-                <button type="button" className="btn p" onClick={() => begin('full')}>
+                <button type="button" className="btn p" onClick={() => ask('full')}>
                   Check everything
                 </button>
               }
@@ -93,11 +99,11 @@ export function Page() {
               page.
             </Empty>
           )}
-          {check.error && <Trouble error={check.error} onRetry={() => check.variables && begin(check.variables)} />}
+          {check.error && <Trouble error={check.error} onRetry={() => check.variables && ask(check.variables)} />}
         </section>
         <Chain walk={walk} />
       </div>
-      {walk && walk.issues.length > 0 && <Issues issues={walk.issues} onErased={() => begin('full')} />}
+      {walk && walk.issues.length > 0 && <Issues issues={walk.issues} onErased={() => ask('full')} />}
       <Store />
       <p className="row wrap">
         <span className="sm mut">The same from a shell</span>

@@ -41,7 +41,7 @@ export async function reloadsInDev(report: Report, scene: Scene): Promise<void> 
       cwd: ROOT,
     })
     const left = readdirSync(DIST, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('reload'))
-    const isNamed = readFileSync(path.join(DIST, 'index.html'), 'utf8').includes('reload')
+    const isNamed = readFileSync(path.join(DIST, 'index.html'), 'utf8').includes('/reload')
     report.promise(
       'in development an open page loads again when a source changed; nothing of that is in what is built to be served',
       isThere && left.length === 0 && !isNamed,

@@ -17,7 +17,11 @@ const CHOICES: readonly Choice[] = [
   { name: 'range of an overview', path: at(''), choose: click('nav a:text-is("7 d")') },
   { name: 'slot', path: at('/working-memory'), choose: click('.wm a[data-row]') },
   { name: 'question', path: at('/memory'), choose: ask },
-  { name: 'reasons of a hit', path: at(`/memory?q=${encodeURIComponent(KNOWN)}`), choose: click('.hits button.sc') },
+  {
+    name: 'reasons of a hit',
+    path: at(`/memory?q=${encodeURIComponent(KNOWN)}`),
+    choose: click('.hits button.sc[aria-pressed="false"]'),
+  },
   { name: 'list of memories', path: at('/memory'), choose: click('a:text-is("Browse")') },
   { name: 'order of memories', path: at('/memory?view=browse'), choose: click('button:has-text("oldest first")') },
   { name: 'actor of memories', path: at('/memory?view=browse'), choose: pick('any actor', 'Ada') },
@@ -26,7 +30,7 @@ const CHOICES: readonly Choice[] = [
   { name: 'policies', path: at('/advice'), choose: click('a:text-is("Policies")') },
   { name: 'reasons of a tool', path: at('/advice?class=refund&intent=refund+order'), choose: click('a[data-row]') },
   { name: 'type of events', path: at('/events'), choose: click('a:text-is("Cycles")') },
-  { name: 'database of events', path: at('/events'), choose: click('a:text-is("default")') },
+  { name: 'database of events', path: at('/events'), choose: click('a:has(code:text-is("default"))') },
   { name: 'check', path: at('/integrity'), choose: click('button:has-text("Check everything")') },
   { name: 'tab of tokens', path: () => '/o/tokens', choose: click('a:has-text("API keys")') },
   { name: 'form of a token', path: () => '/o/tokens', choose: click('a:has-text("Mint a token")') },
@@ -58,7 +62,15 @@ export async function restored(
   for (const { name, path, choose } of choices) {
     const page = await openPage(place, person, path(place))
     const plain = await viewOf(page)
-    await choose(page)
+    const trouble = await choose(page).then(
+      () => undefined,
+      (error: Error) => error.message.split('\n')[0],
+    )
+    if (trouble !== undefined) {
+      problems.push(`${name}: ${trouble}`)
+      await page.close()
+      continue
+    }
     const isChosen = await becomes(page, (view) => view !== plain)
     // What it shows comes after what it asks.
     await becomes(page, () => true)
