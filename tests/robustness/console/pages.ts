@@ -60,6 +60,7 @@ export const PAGES: readonly ConsolePage[] = [
     shows: '.dl .through > i',
     empty: { path: ({ emptySlug }) => `/s/${emptySlug}/cycles/1`, as: 'ada', shows: 'text=There is no cycle 1' },
     ofService: true,
+    asksOnce: true,
   },
   {
     name: 'memory',

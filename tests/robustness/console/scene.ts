@@ -55,7 +55,8 @@ export async function setScene(browser: Browser, { isHostile = true } = {}): Pro
     const origin = world.publicUrl
     await pay(origin, acme.tenantId, 'enterprise')
     const loci = new Loci({ url: origin, apiKey: acme.apiKey })
-    const make = (name: string) => loci.services.create({ name, region: 'us-east-1' }).ready()
+    // Of the largest plan: a dozen pages at once, and a day of cycles, are more than the free one serves in a second.
+    const make = (name: string) => loci.services.create({ name, region: 'us-east-1', plan: 'enterprise' }).ready()
     const { id: serviceId, slug } = await (await make('Support agent')).known()
     const { slug: emptySlug } = await (await make('Research crew')).known()
     const ours = new Loci({ url: origin, apiKey: acme.apiKey, service: serviceId })
