@@ -51,6 +51,9 @@ function useDay({ at, window, now }: Looking): Day {
   const isInside = window.to > day.from && (day.isOpen || window.from < day.to)
   if (isInside && (at === null || at >= day.from)) return day
   const next = dayOf(at, now)
+  // While another range was chosen, and the window has yet to follow, no day has both: the same one again is no news,
+  // and to set it would be without an end.
+  if (next.from === day.from && next.to === day.to) return day
   setDay(next)
   return next
 }

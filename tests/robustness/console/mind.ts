@@ -212,7 +212,7 @@ export async function longDay(report: Report, scene: Scene): Promise<void> {
   )
   report.note(`first paint ${(painted.at - painted.dataAt).toFixed(0)} ms after the last of ${painted.answers} answers`)
   // The answers that a stream asks for again when it begins.
-  await page.waitForLoadState('networkidle')
+  await quiet(page)
   const { frames, moments } = await scrub(page, report)
   const drawn = await page.evaluate<number>('window.drawn')
   const { frames: moving } = await drag(page)
@@ -233,6 +233,17 @@ export async function longDay(report: Report, scene: Scene): Promise<void> {
   )
 }
 
+/** Until no part of the day is asked for any more; the stream and what is asked each few seconds go on. */
+async function quiet(page: Page): Promise<void> {
+  const asked = `performance.getEntriesByType('resource').filter(({ name }) => name.includes('/v1/cognitive/timeline')).length`
+  for (let before = -1; ; ) {
+    const now = await page.evaluate<number>(asked)
+    if (now === before) return
+    before = now
+    await page.waitForTimeout(1_000)
+  }
+}
+
 async function scrub(page: Page, report: Report): Promise<{ frames: number[]; moments: number }> {
   const box = await page.locator('.lanes').boundingBox()
   if (!box) throw new Error('there is no picture')
@@ -241,8 +252,10 @@ async function scrub(page: Page, report: Report): Promise<{ frames: number[]; mo
   await page.evaluate(WATCH)
   await page.evaluate(FRAMES)
   const seen = new Set<string | null>()
+  // Within the picture: beyond its edge the window goes along, and everything is drawn anew.
+  const step = (box.width - 8) / 240
   for (let at = 0; at < 240; at += 1) {
-    await page.mouse.move(box.x + box.width - 4 - at * 3.5, box.y + 200)
+    await page.mouse.move(box.x + box.width - 4 - at * step, box.y + 200)
     if (at % 2 === 0) seen.add(await page.locator('.scrub .at').getAttribute('aria-valuetext'))
   }
   const frames = await page.evaluate<number[]>('(cancelAnimationFrame(window.counting), window.frames)')
