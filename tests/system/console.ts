@@ -118,7 +118,7 @@ async function tokenJourneys(report: Report, scene: Scene): Promise<void> {
 }
 
 function tabs(report: Report, scene: Scene, browser: Browser): Promise<void> {
-  return eightTabs(report, { browser, scene, withMutants: !isShort })
+  return eightTabs(report, { browser, scene, isShort })
 }
 
 function erased(report: Report, scene: Scene, browser: Browser): Promise<void> {

@@ -5,6 +5,7 @@ import type { Browser } from 'playwright-core'
 import type { Report } from '../../world/report.ts'
 import { newPerson } from '../signin/chromium.ts'
 import {
+  askingNever,
   changesInTabs,
   isInTime,
   STREAMS_MAX,
@@ -20,21 +21,24 @@ const SEEN_MS_MAX = 2_000
 
 export async function eightTabs(
   report: Report,
-  { browser, scene, withMutants }: { browser: Browser; scene: Scene; withMutants: boolean },
+  { browser, scene, isShort }: { browser: Browser; scene: Scene; isShort: boolean },
 ): Promise<void> {
   const { ada, loci, world, origin, slug, serviceId, emptySlug } = scene
   const { id: emptyServiceId } = await loci.service(emptySlug).known()
   const daemons = world.daemons.slice(-1).map(({ url }) => url)
   const streams = () => streamsAt({ management: world.management?.url ?? origin, daemons })
   const changes = slotAndStatus(scene, { loci, serviceId, emptyServiceId })
-  const seen = await changesInTabs(scene, ada, { changes, streams })
-  const bound = await report.within(SEEN_MS_MAX)
+  const told = await askingNever(browser, ada)
+  const seen = await changesInTabs(scene, told, { changes, streams })
+  await told.close()
+  // How soon is a matter of the machine as well: eight tabs work at once. CI judges only that they are told.
+  const bound = isShort ? { ms: Number.MAX_VALUE, text: 'not judged in short' } : await report.within(SEEN_MS_MAX)
   report.promise(
-    `a change of a slot or a status is on the screen of ${TABS} tabs within ${SEEN_MS_MAX / 1_000} s, by ${STREAMS_MAX} streams of them all`,
+    `a change of a slot or a status is in ${TABS} tabs that never ask, and painted in front${isShort ? '' : `, within ${SEEN_MS_MAX / 1_000} s`}, by ${STREAMS_MAX} streams of them all`,
     isInTime(seen, bound) && seen.streams.ofTabs === STREAMS_MAX && seen.streams.ofDaemons === 1,
     `${tabsText(seen)} (${bound.text})`,
   )
-  if (!withMutants) return
+  if (isShort) return
   const persons = await Promise.all(
     Array.from({ length: TABS }, async () => {
       const person = await newPerson(browser)
@@ -47,17 +51,19 @@ export async function eightTabs(
   for (const person of persons) await person.close()
   report.mutant('tabs that share nothing', apart > STREAMS_MAX ? `${apart} streams` : undefined)
 
-  // Without a channel between the tabs nothing is told to any, and each asks from time to time.
-  const deaf = await newPerson(browser)
-  await deaf.addCookies(await ada.cookies())
+  // Without a channel between the tabs nothing is told to any: beside one that shows a change, it shows none.
+  const hearing = await askingNever(browser, ada)
+  const deaf = await askingNever(browser, ada)
   await deaf.addInitScript('delete globalThis.BroadcastChannel')
+  const shown = await openPage(scene, hearing, here.path, here.shows)
+  await shown.locator('.live:has-text("Live")').waitFor()
   const page = await openPage(scene, deaf, here.path, here.shows)
-  const startedAt = performance.now()
   await loci.service(serviceId).user('default').slots.put('eight-tabs', 'Noor is asleep', { pinned: true })
-  await until(page, `document.querySelector('.wm').textContent.includes('Noor is asleep')`)
-  const ms = performance.now() - startedAt
-  await deaf.close()
-  report.mutant('a page that is told nothing', ms > SEEN_MS_MAX ? `${Math.round(ms)} ms` : undefined)
+  const isSeen = `document.querySelector('.wm').textContent.includes('Noor is asleep')`
+  await until(shown, isSeen)
+  const isDeaf = !(await page.evaluate<boolean>(isSeen))
+  for (const person of [hearing, deaf]) await person.close()
+  report.mutant('a page that is told nothing', isDeaf ? 'it shows nothing of what another shows' : undefined)
 }
 
 /** The capability of the stream ends, as by its time or by somebody who revokes it in the list of tokens. */
