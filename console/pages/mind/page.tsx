@@ -12,13 +12,14 @@ import { Head } from '../../parts/head.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { usePreferences } from '../../preferences.ts'
+import { type Day, dayAround, dayOf } from './day.ts'
 import { useMindKeys } from './keys.ts'
 import './mind.css'
 import { changesOf } from './moment.ts'
 import { Picture } from './picture.tsx'
 import { usePlay } from './play.ts'
 import { useTimeline } from './queries.ts'
-import { DAY_MS, RANGES, type Range } from './scale.ts'
+import { RANGES, type Range } from './scale.ts'
 import type { Mind } from './timeline.ts'
 import { type Looking, useLooking } from './use-moment.ts'
 
@@ -38,31 +39,11 @@ export function Page() {
   return <OneDay key={day.from} looking={looking} day={day} />
 }
 
-interface Day {
-  from: number
-  to: number
-  /** It ends now, and goes on. */
-  isOpen: boolean
-}
-
-/** The day around the moment: the last 24 hours, where it is in them. */
-function useDay({ at, window, now }: Looking): Day {
-  const [day, setDay] = useState(() => dayOf(at, now))
-  const isInside = window.to > day.from && (day.isOpen || window.from < day.to)
-  if (isInside && (at === null || at >= day.from)) return day
-  const next = dayOf(at, now)
-  // While another range was chosen, and the window has yet to follow, no day has both: the same one again is no news,
-  // and to set it would be without an end.
-  if (next.from === day.from && next.to === day.to) return day
-  setDay(next)
+function useDay(looking: Looking): Day {
+  const [day, setDay] = useState(() => dayOf(looking.at, looking.now))
+  const next = dayAround(day, looking)
+  if (next !== day) setDay(next)
   return next
-}
-
-function dayOf(at: number | null, now: number): Day {
-  const begin = now - DAY_MS
-  if (at === null || at >= begin) return { from: begin, to: now, isOpen: true }
-  const to = Math.min(now, at + DAY_MS / 2)
-  return { from: at - DAY_MS / 2, to, isOpen: to === now }
 }
 
 function OneDay({ looking, day }: { looking: Looking; day: Day }) {
