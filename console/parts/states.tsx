@@ -14,7 +14,7 @@ import { useNow } from './time.tsx'
 
 interface LoadedProps<Data> {
   /** A query; of pages that go on too. */
-  of: Pick<UseQueryResult<Data>, 'data' | 'error' | 'dataUpdatedAt'> & { refetch(): unknown }
+  of: Pick<UseQueryResult<Data>, 'data' | 'error' | 'dataUpdatedAt'> & { errorUpdateCount?: number; refetch(): unknown }
   /** How many rows the skeleton has. */
   rows?: number
   children: (data: Data) => ReactNode
@@ -25,9 +25,14 @@ interface LoadedProps<Data> {
  * came before stays, paler, with its age, when it can't be brought again.
  */
 export function Loaded<Data>({ of, rows = 4, children }: LoadedProps<Data>) {
-  const { data, error, dataUpdatedAt, refetch } = of
+  const { data, dataUpdatedAt, errorUpdateCount = 0, refetch } = of
+  // A query that never brought anything forgets its error while it asks again. Without this a page of an instance that
+  // is away went blank for a moment every ten seconds.
+  const [last, setLast] = useState(of.error)
+  if (of.error && of.error !== last) setLast(of.error)
+  const error = of.error ?? (data === undefined && errorUpdateCount > 0 ? last : null)
   if (data === undefined) {
-    if (error) return <Trouble error={error} onRetry={() => void refetch()} />
+    if (error) return <Trouble key={errorUpdateCount} error={error} onRetry={() => void refetch()} />
     return <Skeleton rows={rows} />
   }
   if (!error) return children(data)

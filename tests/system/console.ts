@@ -31,6 +31,8 @@ import { type Report, reportOn } from '../world/report.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const isShort = process.argv.includes('--short')
 const SCHEMES: readonly Scheme[] = ['light', 'dark']
+/** What a busy machine may take. */
+const SEEN_MS = 120_000
 const WIDTHS = isShort ? [320] : [320, 390, 768, 1440, 2560]
 /** --only=overview,memory,tabs: these pages and parts and nothing else, for who works on them. */
 const only = process.argv
@@ -52,6 +54,7 @@ const PARTS: readonly Part[] = [
   { name: 'words', isInShort: true, run: hostileText },
   { name: 'numbers', isInShort: true, run: againstApi },
   { name: 'mind', isInShort: true, run: momentByLink },
+  { name: 'states', isInShort: false, run: (report, scene) => everyState(report, scene, pages) },
   { name: 'create', isInShort: true, run: createByKeyboard },
   { name: 'life', isInShort: true, run: storedToErased },
   { name: 'tokens', isInShort: true, run: tokenJourneys },
@@ -62,7 +65,6 @@ const PARTS: readonly Part[] = [
   { name: 'links', isInShort: false, run: (report, scene, browser) => linksAfterSignIn(report, browser, scene) },
   { name: 'capability', isInShort: false, run: endedCapability },
   { name: 'away', isInShort: false, run: withoutDaemon },
-  { name: 'states', isInShort: false, run: (report, scene) => everyState(report, scene, pages) },
   { name: 'session', isInShort: false, run: endedSession },
   { name: 'mutants', isInShort: false, run: consoleMutants },
   { name: 'reload', isInShort: false, run: reloadsInDev },
@@ -192,6 +194,8 @@ async function withoutDaemon(report: Report, scene: Scene): Promise<void> {
       problems.push(...violations.map((one) => `${name} error ${scheme}: ${one}`))
       problems.push(...tooWide.map((width) => `${name} error ${scheme} scrolls sideways at ${width} px`))
     }
+    if (name === 'working-memory' && (await goesBlank(fresh)))
+      problems.push(`${name}: its error goes while it asks again`)
     await fresh.close()
   }
   await revive()
@@ -208,10 +212,23 @@ async function withoutDaemon(report: Report, scene: Scene): Promise<void> {
   )
 }
 
-/** Within the time that a busy machine may take. */
+/** Whether less is said than before while the page asks again, twice. Mutant: `Loaded` goes by the error alone. */
+async function goesBlank(page: Page): Promise<boolean> {
+  await page.evaluate(`(() => {
+    const said = () => document.querySelectorAll('[role="alert"]').length
+    const before = said()
+    globalThis.isLess = false
+    const look = () => (globalThis.isLess ||= said() < before)
+    new MutationObserver(look).observe(document, { subtree: true, childList: true })
+  })()`)
+  for (let asked = 0; asked < 2; asked += 1)
+    await page.waitForResponse((answer) => answer.url().includes('/v1/') && !answer.ok(), { timeout: SEEN_MS })
+  return page.evaluate<boolean>('globalThis.isLess')
+}
+
 function isSeen(page: Page, selector: string): Promise<boolean> {
   const first = page.locator(selector).first()
-  return first.waitFor({ timeout: 120_000 }).then(
+  return first.waitFor({ timeout: SEEN_MS }).then(
     () => true,
     () => false,
   )

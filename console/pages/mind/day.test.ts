@@ -8,8 +8,8 @@ const HOUR_MS = 3_600_000
 
 test('a moment that the window has not followed yet does not choose a day for ever', () => {
   // Mutant: without the comparison of the next day with this one.
-  // Found in a browser: somebody scrubs beyond the edge of a day at 24 h, then chooses 6 h; the window still ends at the
-  // moment's old place, a day earlier than any day around the moment begins.
+  // Found in a browser: somebody scrubs beyond the edge of a day at 24 h, then chooses 6 h; the window still ends at
+  // the old place of the moment, a day earlier than any day around the moment begins.
   const at = NOW - 3 * DAY_MS
   const window = { from: at - DAY_MS - 6 * HOUR_MS, to: at - DAY_MS }
   const first = dayAround(dayOf(null, NOW), { at, window, now: NOW })

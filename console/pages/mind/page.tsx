@@ -123,10 +123,7 @@ function OneDay({ looking, day }: { looking: Looking; day: Day }) {
           {looking.at === null ? 'Now' : 'Back to now'}
         </button>
       </Head>
-      <Loaded
-        of={{ data: mind, error: timeline.error, dataUpdatedAt: timeline.readAt, refetch: timeline.refetch }}
-        rows={12}
-      >
+      <Loaded of={{ ...timeline, data: mind, dataUpdatedAt: timeline.readAt }} rows={12}>
         {(shown) =>
           shown.stays.length + shown.cycles.length === 0 && isWhole(timeline.read, day) ? (
             <section className="card">

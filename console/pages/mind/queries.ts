@@ -67,6 +67,8 @@ export interface TimelineRead {
   /** From where on, and until when, it is there. */
   read: Span | undefined
   error: Error | null
+  /** Of the parts that were never read. */
+  errorUpdateCount: number
   readAt: number
   refetch(): void
 }
@@ -103,6 +105,7 @@ export function useTimeline(view: ServiceInView, day: Span, first: Span, isOpen:
   const failed = results.find(({ error }) => error !== null)
   return {
     ...{ mind: known?.mind, read: known?.read, error: failed?.error ?? null },
+    errorUpdateCount: results.reduce((all, one) => all + (one.data === undefined ? one.errorUpdateCount : 0), 0),
     readAt: failed?.dataUpdatedAt || Math.max(0, ...results.map(({ dataUpdatedAt }) => dataUpdatedAt)),
     refetch: () => void Promise.all(results.filter(({ error }) => error).map((one) => one.refetch())),
   }
