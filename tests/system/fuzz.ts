@@ -32,6 +32,8 @@ const option = (name: string) => process.argv.find((one) => one.startsWith(`--${
 const SEED = Number(option('seed') ?? randomInt(1, 2 ** 31))
 const STREAMS = isShort ? 5_000 : 100_000
 const EXAMPLES_MAX = isShort ? 20 : 200
+/** Of the poison one in so many, another one at each route and by each seed: routes share the code that meets it. */
+const POISON_SHARE = isShort ? 3 : 1
 const SOCKETS = 64
 /** Told from an answer; how soon one comes is measured by slow and partition. */
 const HANG_MS = 120_000
@@ -186,13 +188,14 @@ async function schemaDriven(report: Report, targets: Target[]): Promise<void> {
 async function poison(report: Report, targets: Target[]): Promise<void> {
   for (const { name, port, operations, credentials } of targets) {
     // And a path that nothing is registered at.
-    const list = poisonList([...operations, { method: 'NONE', path: '/nothing/here' }], credentials)
+    const all = poisonList([...operations, { method: 'NONE', path: '/nothing/here' }], credentials)
+    const list = all.filter((_, i) => (i + SEED) % POISON_SHARE === 0)
     const faults = await swallow(list, port)
     for (const fault of faults.slice(0, 10)) report.note(fault)
     report.promise(
       `poison for every route and method of ${name}`,
       faults.length === 0,
-      `${faults.length} wrong answers to ${list.length} requests`,
+      `${faults.length} wrong answers to ${list.length} requests${list.length < all.length ? ` of ${all.length}` : ''}`,
     )
   }
 }

@@ -46,7 +46,7 @@ class LociSession:
             return []
         latest = self._user.kv.list(prefix=self._prefix, order="desc", limit=min(limit or _PAGE, _PAGE))
         entries = await latest.all(limit)
-        return [cast("TResponseInputItem", entry["value"]) for entry in reversed(entries)]
+        return [cast("TResponseInputItem", entry.get("value")) for entry in reversed(entries)]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """A hundred at a time, all or nothing, behind what is there: two that add at once lose nothing."""
@@ -66,7 +66,7 @@ class LociSession:
                 if error.code not in ("VERSION_CONFLICT", "NOT_FOUND"):
                     raise
                 continue
-            return cast("TResponseInputItem", last["value"])
+            return cast("TResponseInputItem", last.get("value"))
         raise _crowded(self.session_id)
 
     async def clear_session(self) -> None:
