@@ -2,6 +2,7 @@
 // the parts one after the other are the text; what a record cannot hold is said.
 
 import { type RecordWrite, recordWrite } from '@loci/contract/memory.ts'
+import { isDeeperThan, METADATA_DEPTH_MAX } from './depth.ts'
 import type { Draft } from './kind.ts'
 
 const CONTENT_BYTES_MAX = 16 * 1024
@@ -52,13 +53,15 @@ function numbered(record: RecordWrite & { sourceEventId: string }, parts: readon
 /** Room is left for the number of a part. */
 function fittingMetadata({ metadata, sourceEventId }: Draft['record'], lost: string[]): RecordWrite['metadata'] {
   if (metadata === undefined) return undefined
-  const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
-  if (bytesOf(metadata) <= METADATA_BYTES_MAX - 100) return metadata
-  lost.push('metadata beyond 16 KiB')
+  const fits = (value: unknown) =>
+    !isDeeperThan(value, METADATA_DEPTH_MAX) && Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES_MAX - 100
+  if (fits(metadata)) return metadata
+  const isDeep = isDeeperThan(metadata, METADATA_DEPTH_MAX)
+  lost.push(isDeep ? `metadata nested deeper than ${METADATA_DEPTH_MAX} levels` : 'metadata beyond 16 KiB')
   // What the importer itself noted stands under the name of its kind.
   const [kind = ''] = sourceEventId.split(':')
   const own = metadata[kind]
-  return own !== undefined && bytesOf(own) <= METADATA_BYTES_MAX - 100 ? { [kind]: own } : undefined
+  return own !== undefined && fits({ [kind]: own }) ? { [kind]: own } : undefined
 }
 
 /** No text of PostgreSQL has a NUL, and half of a character is none; both also stand in metadata and names. */

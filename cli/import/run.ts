@@ -3,6 +3,7 @@
 
 import { TTL_MS_MAX } from '@loci/contract/kv.ts'
 import { CommandFailure, failureOf, usage } from '../failure.ts'
+import { ITEM_DEPTH_MAX, isDeeperThan } from './depth.ts'
 import { Broken } from './json-items.ts'
 import { type Draft, type Found, type Item, isDraft, isObject, type Kind } from './kind.ts'
 import { KINDS, likeliest } from './kinds.ts'
@@ -71,6 +72,10 @@ export async function runImport({ kind, items, tally, writer, whose, say, signal
       signal.throwIfAborted()
       if ('note' in item) {
         tally.note(item.note)
+        continue
+      }
+      if (isDeeperThan(item.value, ITEM_DEPTH_MAX)) {
+        tally.skip('thing', `it is nested deeper than ${ITEM_DEPTH_MAX} levels`)
         continue
       }
       const found = read(item)

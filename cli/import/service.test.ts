@@ -104,7 +104,6 @@ for (const [kind, file, more, stored, databases] of FILES)
       kept.map((records) => records.length),
       Object.values(databases),
     )
-
     const again = await here(argv)
     const { read } = first.document.data
     assert.deepEqual(numbers(again.document.data), { read, stored: 0, already_there: stored, changed: 0 })
@@ -225,6 +224,22 @@ test('a document of one long line is read in the time of its length', async () =
   writeFileSync(file, JSON.stringify({ results: memories }))
   const { document } = await here(['import', 'mem0', file, '--dry-run'])
   assert.equal(document.data.read, 20_000)
+})
+
+// Mutants: run.ts without its look at the depth of an item (a full stack ended the whole import); fittingMetadata()
+// without its own (the daemon refuses the batch of 29 levels, and the memory is lost).
+test('what is nested too deep costs its metadata or itself, and never the import', async () => {
+  const service = await serviceFor('Deep')
+  const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
+  const lines = [28, 29, 60, 5_000, 100_000].map((depth) => `{"content":"${depth} levels","metadata":${nested(depth)}}`)
+  const file = join(home.home, 'deep.ndjson')
+  writeFileSync(file, `{"content":"The first"}\n${lines.join('\n')}\n{"content":"The last"}`)
+  const { document } = await here(['import', 'ndjson', file, '--user', 'ada', '--service', service])
+  assert.deepEqual(document.data?.skipped, [{ what: 'thing', why: 'it is nested deeper than 64 levels', count: 2 }])
+  assert.deepEqual(document.data.no_place, [{ what: 'metadata nested deeper than 28 levels', count: 2 }])
+  assert.deepEqual(await contents(service, 'ada'), ['The first', '28 levels', '29 levels', '60 levels', 'The last'])
+  const [, whole] = (await recordsOf(service, 'ada')) as (Row & { metadata?: object })[]
+  assert.equal(JSON.stringify(whole?.metadata), nested(28))
 })
 
 test('what cannot be read is refused with what to do, and nothing is stored', async () => {
