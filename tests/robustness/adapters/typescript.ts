@@ -111,11 +111,11 @@ function install({ place }: Setting, dist: string, adapter: NodeAdapter, lock: s
   const from = path.join(adapter.folder, 'locks', lock)
   for (const file of ['package.json', 'package-lock.json']) cpSync(path.join(from, file), path.join(folder, file))
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  if (npm(folder, ['ci', ...quiet, '--offline']).status !== 0) must(npm(folder, ['ci', ...quiet, '--prefer-offline']))
+  cached(folder, ['ci', ...quiet])
   const tarballs = [path.join(dist, tarballOf(dist, 'sdk'))]
   const adapters = path.join(dist, 'adapters')
   if (adapter.isPublished) tarballs.push(path.join(adapters, tarballOf(adapters, adapter.name)))
-  must(npm(folder, ['install', '--no-save', '--offline', '--strict-peer-deps', ...quiet, ...tarballs]))
+  cached(folder, ['install', '--no-save', '--strict-peer-deps', ...quiet, ...tarballs])
   cpSync(path.join(adapter.folder, 'tests'), path.join(folder, 'tests'), { recursive: true })
   const { dependencies } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>
@@ -127,6 +127,14 @@ function install({ place }: Setting, dist: string, adapter: NodeAdapter, lock: s
 
 const tarballOf = (dist: string, name: string) =>
   readdirSync(dist).find((file) => file.startsWith(`locihq-${name}-`) && file.endsWith('.tgz')) as string
+
+/**
+ * From npm's cache alone, and with what is missing there otherwise: after `npm ci` a fresh cache has the packages of a
+ * lock and not what the registry says of them, without which npm takes every peer for unfit.
+ */
+function cached(folder: string, args: string[]): void {
+  if (npm(folder, [...args, '--offline']).status !== 0) must(npm(folder, [...args, '--prefer-offline']))
+}
 
 function npm(cwd: string, args: string[]) {
   return spawnSync('npm', args, { cwd, encoding: 'utf8' })

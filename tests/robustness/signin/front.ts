@@ -2,6 +2,7 @@
 // in turns. It keeps what each request of a browser said of itself and how it was answered.
 
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 
@@ -20,6 +21,8 @@ export interface Front extends AsyncDisposable {
   seen: Seen[]
   /** Paths that begin so are cut off and kept here: nobody behind the front hears of them. */
   cut: { prefix: string | undefined; paths: string[] }
+  /** When no request of a browser is under way. */
+  atRest(): Promise<void>
 }
 
 /** Of all the names that a test gives to loopback; made anew in each run. */
@@ -43,6 +46,7 @@ export function newCertificate(names: string[]): Certificate {
 
 export async function startFront(port: number, targets: string[], certificate?: Certificate): Promise<Front> {
   let turn = 0
+  const underWay = new Set<ServerResponse>()
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { method = '', url = '', headers } = incoming
     if (front.cut.prefix !== undefined && url.startsWith(front.cut.prefix)) {
@@ -50,6 +54,8 @@ export async function startFront(port: number, targets: string[], certificate?: 
       incoming.socket.destroy()
       return
     }
+    underWay.add(outgoing)
+    outgoing.on('close', () => underWay.delete(outgoing))
     const target = new URL(front.targets[turn++ % front.targets.length] as string)
     const { hostname, port: to } = target
     const asked = request({ hostname, port: to, method, path: url, headers }, (answer) => {
@@ -69,6 +75,9 @@ export async function startFront(port: number, targets: string[], certificate?: 
     targets,
     seen: [],
     cut: { prefix: undefined, paths: [] },
+    async atRest() {
+      for (const one of underWay) if (!one.closed) await once(one, 'close')
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
