@@ -22,6 +22,13 @@ async function clientOf(user: string, { database = user } = {}): Promise<MCPClie
   return new MCPClient({ id: randomUUID(), servers, timeout: 20_000 })
 }
 
+/** Mastra repeats nothing, and a burst of tests may use up the work per second of a small service. */
+async function toolsOf(client: MCPClient) {
+  let listed = await client.listToolsWithErrors()
+  while (JSON.stringify(listed.errors).includes('RATE_LIMITED')) listed = await client.listToolsWithErrors()
+  return listed
+}
+
 test('the capability of one user opens the memory of no other, and without a server no tool is listed', async () => {
   const [ada, bob] = [`a-${randomUUID()}`, `b-${randomUUID()}`]
   await service.user(bob).remember('Bob has the locker 4411')
@@ -32,11 +39,7 @@ test('the capability of one user opens the memory of no other, and without a ser
     timeout: 2_000,
   })
   try {
-    // Mastra repeats nothing, and a burst of tests may use up the work per second of a small service.
-    const list = () => thief.listToolsWithErrors()
-    let listed = await list()
-    while (JSON.stringify(listed.errors).includes('RATE_LIMITED')) listed = await list()
-    const { tools, errors } = listed
+    const { tools, errors } = await toolsOf(thief)
     const found = await tools.loci_recall
       ?.execute?.({ query: 'Who has the locker?' } as never, {} as never)
       .catch(String)
@@ -54,7 +57,7 @@ test('the tools are listed, remember and recall, and what they find is data with
   const ada = `a-${randomUUID()}`
   const client = await clientOf(ada)
   try {
-    const tools = await client.listTools()
+    const { tools } = await toolsOf(client)
     assert.deepEqual(
       ['loci_forget', 'loci_recall', 'loci_remember'].filter((name) => !(name in tools)),
       [],
@@ -77,7 +80,7 @@ test('an agent remembers in one run and recalls in the next, for one user and no
   const ask = async (user: string, text: string) => {
     const client = await clientOf(user)
     try {
-      const tools = await client.listTools()
+      const { tools } = await toolsOf(client)
       const agent = new Agent({ id: 'a', name: 'A', instructions: 'Be brief.', model, tools })
       return (await agent.generate(text)).text
     } finally {
