@@ -15,6 +15,7 @@ import { REGISTRY } from './settings.ts'
 const out = (text: string) => process.stdout.write(text)
 const err = (text: string) => process.stderr.write(text)
 const exit = (code: number) => process.exit(code)
+const { env } = process
 
 /** What a command needs that neither serves nor reads a secret. */
 const NOTHING_SECRET: (keyof typeof REGISTRY.settings)[] = ['databaseUrl', 'adminTokenDigests', 'sealingKeys']
@@ -23,7 +24,7 @@ const code = await runProgram({
   ...REGISTRY,
   version: manifest.version,
   argv: process.argv.slice(2),
-  env: process.env,
+  env,
   out,
   err,
   commands: {
@@ -35,7 +36,7 @@ const code = await runProgram({
           logBrokenLockOrder(options.log)
           return createDaemon({ ...options, isWarmed: true })
         }
-        return runServer({ program: 'daemon', version: manifest.version, config, settings, create, exit })
+        return runServer({ program: 'daemon', version: manifest.version, config, settings, env, create, exit })
       },
     },
     ...databaseCommands({

@@ -16,12 +16,13 @@ const CONSOLE = fileURLToPath(new URL('../console/dist', import.meta.url))
 const out = (text: string) => process.stdout.write(text)
 const err = (text: string) => process.stderr.write(text)
 const exit = (code: number) => process.exit(code)
+const { env } = process
 
 const code = await runProgram({
   ...REGISTRY,
   version: manifest.version,
   argv: process.argv.slice(2),
-  env: process.env,
+  env,
   out,
   err,
   commands: {
@@ -36,7 +37,7 @@ const code = await runProgram({
           return createManagement({ ...options, consoleFolder: CONSOLE })
         }
         const settings = requireSettings(config, REGISTRY.settings)
-        return runServer({ program: 'management', version: manifest.version, config, settings, create, exit })
+        return runServer({ program: 'management', version: manifest.version, config, settings, env, create, exit })
       },
     },
     ...databaseCommands({

@@ -37,7 +37,11 @@ After=network-online.target postgresql.service
 Wants=network-online.target
 
 [Service]
-Type=exec
+# Ready when it listens: it waits for its database as long as that takes, and says so in systemctl status.
+Type=notify
+NotifyAccess=all
+# An event loop that stands still for so long does not come back.
+WatchdogSec=60
 ExecStart=${[node, ...NODE_FLAGS, file].map(word).join(' ')}
 ${others.map(([name, value]) => `Environment=${word(`${name}=${value}`)}`).join('\n')}
 ${secrets.map(([name, path]) => `LoadCredential=${idOf(name)}:${escaped(path)}`).join('\n')}

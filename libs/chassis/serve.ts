@@ -23,6 +23,7 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { EXIT, StartRefused } from './program.ts'
 import type { Route } from './route.ts'
 import { createServer, type HttpServer, type ServerOptions } from './server.ts'
+import { serviceManagerOf, tellServiceManager } from './service-manager.ts'
 import { phraseOf } from './store-health.ts'
 
 export interface ServeSettings {
@@ -253,19 +254,23 @@ export interface RunOptions<Settings> {
   version: string
   config: Pick<Config, 'warnings'>
   settings: Settings & { logLevel: LogLevel; drainGraceMs: number; drainMs: number }
+  /** Of the process: says whether systemd wants to be told of it. */
+  env: NodeJS.ProcessEnv
   create(options: AppOptions<Settings>): Promise<Serving>
   exit(code: number): void
 }
 
 /** The command `serve` of a program: resolves when it serves, and ends the process when it was told to stop. */
 export async function runServer<Settings>(options: RunOptions<Settings>): Promise<undefined> {
-  const { program, version, config, settings, create, exit } = options
+  const { program, version, config, settings, env, create, exit } = options
   const log = createLog({ level: settings.logLevel, program })
   exitOnBug(log, exit)
   for (const warning of config.warnings) log.warn({ reason: warning }, 'configuration warning')
   if (!isExactlyMetered) log.warn({}, 'this kernel counts processor time by ticks: what work used is estimated')
   const serving = await create({ settings, log, version })
   serving.lifecycle.onMove(({ from, to, reason }) => log.info({ from: from ?? '', to, reason }, 'lifecycle'))
+  const manager = serviceManagerOf(env)
+  if (manager) tellServiceManager(manager, serving.lifecycle, log)
   drainOnSignal(serving, { ...settings, log, exit })
   await serving.start()
 }
