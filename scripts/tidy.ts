@@ -29,6 +29,7 @@ import { checkMutants } from './tidy/mutants.ts'
 import { checkCircles, checkDeadFiles, checkExports } from './tidy/reach.ts'
 import { readSources, type Tree } from './tidy/source.ts'
 import { checkWords } from './tidy/words.ts'
+import { checkWorkflows } from './tidy/workflows.ts'
 
 const BYTES_MAX = 2_000_000
 
@@ -65,6 +66,7 @@ const problems = [
   ...checkQuotes(tree),
   ...checkInventory(tree),
   ...checkDocumentSizes(tree),
+  ...checkWorkflows(tree),
 ]
 
 if (process.argv.includes('--lines')) sayLines()
