@@ -2,6 +2,8 @@
 // Development needs none of it: the workspaces run from their sources. The console alone runs from what is built:
 // npm run build -- console [--watch] builds it into console/dist, from where management of the checkout serves it.
 // npm run build -- adapters: those of integrations/typescript, into dist/adapters.
+// npm run build -- wheels: the Python client and the adapters of integrations/python, into dist/wheels.
+// npm run build -- materials: what the programs are made of (CycloneDX), into dist/loci.cdx.json.
 
 import { execFileSync } from 'node:child_process'
 import {
@@ -21,7 +23,9 @@ import { adaptersOf, buildAdapter } from './build/adapters.ts'
 import { buildConsole, watchConsole } from './build/console.ts'
 import { buildDeclarations } from './build/declarations.ts'
 import { buildJavascript } from './build/javascript.ts'
+import { billOfMaterials } from './build/materials.ts'
 import { type Package, packagesOf } from './build/packages.ts'
+import { buildWheels } from './build/wheels.ts'
 
 const TOP = path.join(import.meta.dirname, '..')
 const { values, positionals: asked } = parseArgs({
@@ -34,6 +38,10 @@ const DIST = path.resolve(values.out ?? path.join(TOP, 'dist'))
 const CONSOLE = 'console'
 /** Packages of their own, for people who have the framework: nothing here needs them. */
 const ADAPTERS = 'adapters'
+/** For people who write Python: nothing here needs them. */
+const WHEELS = 'wheels'
+const MATERIALS = 'materials'
+const APART = [CONSOLE, ADAPTERS, WHEELS, MATERIALS]
 
 interface Manifest {
   version: string
@@ -44,12 +52,10 @@ interface Manifest {
 
 const root = manifestOf('package.json')
 const packages = packagesOf(TOP)
-const unknown = asked.filter(
-  (name) => name !== CONSOLE && name !== ADAPTERS && !packages.some(({ folder }) => folder === name),
-)
+const unknown = asked.filter((name) => !APART.includes(name) && !packages.some(({ folder }) => folder === name))
 if (unknown.length > 0) {
   console.error(
-    `there is no package ${unknown.join(', ')}; these are: ${[...packages.map(({ folder }) => folder), CONSOLE, ADAPTERS].join(', ')}`,
+    `there is no package ${unknown.join(', ')}; these are: ${[...packages.map(({ folder }) => folder), ...APART].join(', ')}`,
   )
   process.exit(64)
 }
@@ -64,6 +70,13 @@ if (asked.includes(ADAPTERS))
     const tarball = buildAdapter(TOP, name, path.join(DIST, ADAPTERS), common())
     console.log(`${path.relative(process.cwd(), tarball)}  ${kilobytes(statSync(tarball).size)} packed`)
   }
+if (asked.includes(WHEELS))
+  for (const file of buildWheels(TOP, path.join(DIST, WHEELS)))
+    console.log(`${path.relative(process.cwd(), file)}  ${kilobytes(statSync(file).size)}`)
+if (asked.includes(MATERIALS)) {
+  mkdirSync(DIST, { recursive: true })
+  writeFileSync(path.join(DIST, 'loci.cdx.json'), billOfMaterials(TOP))
+}
 for (const one of packages) {
   if (asked.length > 0 && !asked.includes(one.folder)) continue
   const tarball = await build(one)

@@ -52,6 +52,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   'docs/operations/run.md': 'it switches what others in the same stage use; `admin` makes the same calls',
   'docs/operations/setup.md':
     'certificates and hosts of an installation stand in it; cli/setup/setup.test.ts runs the command',
+  'docs/operations/releases.md': 'needs a release that was published; `test:system -- shipped` builds one twice',
   'docs/operations/encoder.md': 'needs an archive of 288 MB from elsewhere',
   'docs/import.md#ndjson': 'cli/import/import.test.ts reads it',
   'docs/meaning.md': 'needs word lists and a model from elsewhere, and hours',
