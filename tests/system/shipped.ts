@@ -93,22 +93,27 @@ function sabotaged(report: Report, folder: string, before: Map<string, string>):
 
 function materials(report: Report, folder: string): void {
   const dist = path.join(folder, 'dist')
-  const { components } = JSON.parse(readFileSync(path.join(dist, 'loci.cdx.json'), 'utf8')) as {
-    components: { name: string; version: string; purl: string; hashes?: object[]; licenses?: object[] }[]
+  const { components, dependencies } = JSON.parse(readFileSync(path.join(dist, 'loci.cdx.json'), 'utf8')) as {
+    components: { 'bom-ref': string; name: string; version: string; purl?: string; hashes?: { content: string }[] }[]
+    dependencies: { ref: string; dependsOn: string[] }[]
   }
-  const listed = new Map(components.map(({ name, version }) => [name, version]))
-  const manifest = (name: string) =>
-    JSON.parse(readFileSync(path.join(dist, name, 'package.json'), 'utf8')) as {
+  const listed = new Set(components.map(({ name, version }) => `${name}@${version}`))
+  const needed = ['server', 'cli'].flatMap((name) => {
+    const file = path.join(dist, name, 'package.json')
+    const { dependencies: own = {} } = JSON.parse(readFileSync(file, 'utf8')) as {
       dependencies?: { [name: string]: string }
     }
-  const needed = ['server', 'cli'].flatMap((name) => Object.entries(manifest(name).dependencies ?? {}))
-  const missing = needed.filter(([name, version]) => !name.startsWith('@locihq/') && listed.get(name) !== version)
-  const foreign = components.filter(({ purl }) => !purl.includes('%40loci/'))
-  const bare = foreign.filter(({ hashes, licenses }) => !hashes?.length || !licenses?.length)
+    return Object.entries(own).filter(([one]) => !one.startsWith('@locihq/'))
+  })
+  const missing = needed.map(([name, version]) => `${name}@${version}`).filter((one) => !listed.has(one))
+  const references = new Set(components.map((one) => one['bom-ref']))
+  const loose = dependencies.flatMap(({ dependsOn }) => dependsOn).filter((one) => !references.has(one))
+  const foreign = components.filter(({ purl }) => purl !== undefined)
+  const bare = foreign.filter(({ hashes }) => !/^[0-9a-f]{128}$/.test(hashes?.[0]?.content ?? ''))
   report.promise(
-    'the bill of materials names every package that the programs need, with its version, digest and licence',
-    missing.length === 0 && bare.length === 0 && foreign.length > needed.length,
-    [...missing, ...bare.map(({ name }) => name)].join() ||
-      `${foreign.length} packages, ${needed.length} named by ours`,
+    'the bill of materials names every package that the programs need, with its version and digest, and what each needs',
+    missing.length === 0 && loose.length === 0 && bare.length === 0 && foreign.length > needed.length,
+    [...missing, ...loose, ...bare.map(({ name }) => name)].join() ||
+      `${foreign.length} packages, ${needed.length} of them named by ours`,
   )
 }
