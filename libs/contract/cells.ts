@@ -45,7 +45,15 @@ export const cellChange = z
  * `erased`: one that was not deleted here. `revocations`: more of them in a minute than an administrator makes, or one
  * that was refused. `deletions`: erasures of the future, with an impossible number, or 100,000 in a minute.
  */
-const CELL_ALARMS = ['two_addresses', 'generation', 'unknown', 'foreign', 'erased', 'revocations', 'deletions'] as const
+export const CELL_ALARMS = [
+  'two_addresses',
+  'generation',
+  'unknown',
+  'foreign',
+  'erased',
+  'revocations',
+  'deletions',
+] as const
 export type CellAlarm = (typeof CELL_ALARMS)[number]
 
 export const cellResponse = z

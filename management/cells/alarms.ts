@@ -3,7 +3,7 @@
 
 import type { Log } from '@loci/chassis/log.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'
-import type { CellAlarm } from '@loci/contract/cells.ts'
+import { CELL_ALARMS, type CellAlarm } from '@loci/contract/cells.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CellCaller } from '../access/cell.ts'
 import { noteReplica, saveAlarm } from './store.ts'
@@ -24,6 +24,8 @@ export function createAlarms({ pool, log, metrics }: { pool: Pool; log: Log; met
     'Reports that an honest cell does not send, by kind. Above zero: read `alarm` of GET /api/v1/cells.',
     ['kind'],
   )
+  // A counter that appears with its first event has not increased for whoever watches it.
+  for (const kind of CELL_ALARMS) alarmed.inc({ kind }, 0)
   const loggedAt = new Map<string, number>()
   const callers = new Map<string, { replica: string; at: number }>()
 

@@ -55,6 +55,16 @@ test('tabs of two processes that refresh at once all stay signed in, with one ca
 const OLDER = `update loci.sessions set replaced_at =
   array(select t - interval '31 seconds' from unnest(replaced_at) with ordinality as r(t, n) order by n)`
 
+// Mutant: no `inc({ reason }, 0)`. A counter that appears with 1 has no increase: nobody is told of the first one.
+test('what nobody has done yet is counted as 0: a session that ended early, an alarm of a cell', async () => {
+  await using world = await signInWorld()
+  const { text } = await world.management.get('/metrics')
+  for (const reason of ['handle_replayed', 'another_person', 'too_many_sessions'])
+    assert.ok(text.includes(`loci_sessions_ended_total{reason="${reason}"} 0\n`), reason)
+  for (const kind of ['two_addresses', 'deletions'])
+    assert.ok(text.includes(`loci_cell_alarms_total{kind="${kind}"} 0\n`), kind)
+})
+
 // Mutant: `end(row.id, 'handle_replayed')` left out of successor().
 test('an old handle that comes back ends the whole family, here and at the provider', async () => {
   await using world = await signInWorld()

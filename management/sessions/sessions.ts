@@ -63,14 +63,16 @@ export interface Cookies {
   handle: string
 }
 
-export type EndReason =
-  | 'signed_out'
-  | 'handle_replayed'
-  | 'refused_by_provider'
-  | 'refresh_token_used_up'
-  | 'provider_token_unusable'
-  | 'another_person'
-  | 'too_many_sessions'
+/** Before its time, and not by the person's wish. */
+const EARLY = [
+  'handle_replayed',
+  'refused_by_provider',
+  'refresh_token_used_up',
+  'provider_token_unusable',
+  'another_person',
+  'too_many_sessions',
+] as const
+export type EndReason = 'signed_out' | (typeof EARLY)[number]
 
 export interface Sessions {
   open(code: { code: string; redirectUri: string; verifier: string }): Promise<Cookies>
@@ -115,6 +117,8 @@ export function createSessions({
   const ended = metrics.counter('loci_sessions_ended_total', 'Sessions that ended before their time, by reason.', [
     'reason',
   ])
+  // A counter that appears with its first event has not increased for whoever watches it.
+  for (const reason of EARLY) ended.inc({ reason }, 0)
 
   async function open(code: { code: string; redirectUri: string; verifier: string }): Promise<Cookies> {
     const tokens = await provider.exchange(code)
