@@ -13,16 +13,27 @@ export const queries = new QueryClient({
       gcTime: 300_000,
       retry: (failures, error) => failures < 2 && problemOf(error).kind === 'away',
       retryDelay: (attempt, error) => Math.max(problemOf(error).retryAfterMs ?? 0, 500 * 2 ** attempt),
-      // A limit goes on by itself when it is over, and what is away is asked for again.
-      refetchInterval: ({ state: { error } }) => {
-        if (!error) return false
-        const { kind, retryAfterMs = 5_000 } = problemOf(error)
-        return kind === 'rate' || kind === 'away' ? Math.max(1_000, retryAfterMs) : false
-      },
+      refetchInterval: (query) => againMs(query) ?? false,
     },
     mutations: { networkMode: 'always', retry: false },
   },
 })
+
+interface Asked {
+  state: { error: Error | null }
+}
+
+/** A limit goes on by itself when it is over, what is away is asked for again; undefined where asking mends nothing. */
+export function againMs({ state: { error } }: Asked): number | undefined {
+  if (!error) return undefined
+  const { kind, retryAfterMs = 5_000 } = problemOf(error)
+  return kind === 'rate' || kind === 'away' ? Math.max(1_000, retryAfterMs) : undefined
+}
+
+/** For the `refetchInterval` of a query that has one: nobody waits for minutes to see that a trouble is over. */
+export function everyMs(ms: number): (query: Asked) => number {
+  return (query) => againMs(query) ?? ms
+}
 
 interface At {
   id: string

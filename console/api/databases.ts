@@ -2,7 +2,7 @@
 
 import { queryOptions } from '@tanstack/react-query'
 import type { Api } from './api.ts'
-import { factsKey } from './cache.ts'
+import { everyMs, factsKey } from './cache.ts'
 
 /** Of more the first are listed. */
 const LISTED = 100
@@ -10,7 +10,7 @@ const LISTED = 100
 export function databasesQuery(api: Api, serviceId: string) {
   return queryOptions({
     queryKey: factsKey({ id: serviceId, database: '' }, 'databases'),
-    refetchInterval: 30_000,
+    refetchInterval: everyMs(30_000),
     queryFn: async ({ signal }) =>
       (await api.daemon(serviceId).call('GET /v1/databases', { query: { limit: LISTED }, signal })).body.databases,
   })

@@ -3,7 +3,7 @@
 import type { Usage } from '@loci/sdk/management.ts'
 import { queryOptions } from '@tanstack/react-query'
 import type { Api } from './api.ts'
-import { factsKey, organizationKey } from './cache.ts'
+import { everyMs, factsKey, organizationKey } from './cache.ts'
 
 export type Span = '1h' | '24h' | '7d'
 
@@ -19,7 +19,7 @@ export function usageQuery(api: Api, serviceId: string, of: Span, isEnabled = tr
   return queryOptions({
     queryKey: factsKey({ id: serviceId, database: '' }, 'usage', of),
     enabled: isEnabled,
-    refetchInterval: MINUTE_MS,
+    refetchInterval: everyMs(MINUTE_MS),
     staleTime: 15_000,
     queryFn: async ({ signal }) => {
       const { step, stepMs, steps } = SPANS[of]
@@ -36,7 +36,7 @@ export function todayQuery(api: Api, tenantId: string | undefined) {
   return queryOptions({
     queryKey: organizationKey(api, 'usage today', tenantId),
     enabled: tenantId !== undefined,
-    refetchInterval: MINUTE_MS,
+    refetchInterval: everyMs(MINUTE_MS),
     queryFn: async ({ signal }) => {
       const from = `${new Date().toISOString().slice(0, 10)}T00:00:00Z`
       const call = { path: { id: tenantId as string }, query: { step: 'hour' as const, from }, signal }

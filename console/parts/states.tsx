@@ -12,9 +12,14 @@ import { NoRight } from './right.tsx'
 import { SignInAgain } from './sign-in-again.tsx'
 import { useNow } from './time.tsx'
 
+/** A query; of pages that go on too. */
+export type Shown<Data> = Pick<UseQueryResult<Data>, 'data' | 'error' | 'dataUpdatedAt'> & {
+  errorUpdateCount?: number
+  refetch(): unknown
+}
+
 interface LoadedProps<Data> {
-  /** A query; of pages that go on too. */
-  of: Pick<UseQueryResult<Data>, 'data' | 'error' | 'dataUpdatedAt'> & { errorUpdateCount?: number; refetch(): unknown }
+  of: Shown<Data>
   /** How many rows the skeleton has. */
   rows?: number
   children: (data: Data) => ReactNode
@@ -42,6 +47,11 @@ export function Loaded<Data>({ of, rows = 4, children }: LoadedProps<Data>) {
       <div className="old">{children(data)}</div>
     </div>
   )
+}
+
+/** What is asked only when `first` is there: as long as that is not, its trouble is the trouble of both. */
+export function behind<Data>(first: Shown<unknown>, then: Shown<Data>): Shown<Data> {
+  return first.data === undefined ? { ...first, data: undefined } : then
 }
 
 export function Skeleton({ rows }: { rows: number }) {

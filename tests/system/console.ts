@@ -11,6 +11,7 @@ import { cyclesAgainstApi, heldAgainstApi, hostileText, recallAgainstApi } from 
 import { linksAfterSignIn } from '../robustness/console/deep-links.ts'
 import { erasedWords } from '../robustness/console/erased-words.ts'
 import { firstLoad } from '../robustness/console/first-load.ts'
+import { heals } from '../robustness/console/heals.ts'
 import { createByKeyboard, endedSession, storedToErased } from '../robustness/console/journeys.ts'
 import { eightTabs, endedCapability } from '../robustness/console/live-tabs.ts'
 import { longText } from '../robustness/console/long-text.ts'
@@ -55,6 +56,7 @@ const PARTS: readonly Part[] = [
   { name: 'numbers', isInShort: true, run: againstApi },
   { name: 'mind', isInShort: true, run: momentByLink },
   { name: 'states', isInShort: false, run: (report, scene) => everyState(report, scene, pages) },
+  { name: 'heals', isInShort: true, run: heals },
   { name: 'create', isInShort: true, run: createByKeyboard },
   { name: 'life', isInShort: true, run: storedToErased },
   { name: 'tokens', isInShort: true, run: tokenJourneys },

@@ -2,7 +2,7 @@
 
 import { queryOptions } from '@tanstack/react-query'
 import type { Api } from '../../api/api.ts'
-import { factsKey, queries, wordsKey } from '../../api/cache.ts'
+import { everyMs, factsKey, queries, wordsKey } from '../../api/cache.ts'
 import { problemOf } from '../../api/problem.ts'
 import type { ServiceInView } from '../../frame/service.tsx'
 import { begunWalk, type Mode, type Walk, withPage } from './walk.ts'
@@ -15,7 +15,7 @@ export const LINKS = 48
 export function chainQuery({ at, daemon }: ServiceInView) {
   return queryOptions({
     queryKey: factsKey(at, 'cycle stats'),
-    refetchInterval: EVERY_MS,
+    refetchInterval: everyMs(EVERY_MS),
     queryFn: async ({ signal }) => (await daemon.call('GET /v1/cognitive/stats', { signal })).body,
   })
 }
@@ -38,7 +38,7 @@ export function linksQuery({ at, daemon }: ServiceInView) {
 export function storeQuery({ at, daemon }: ServiceInView) {
   return queryOptions({
     queryKey: factsKey(at, 'health', 'store'),
-    refetchInterval: PROBE_MS,
+    refetchInterval: everyMs(PROBE_MS),
     queryFn: async ({ signal }) => (await daemon.call('GET /v1/kv/health', { signal })).body,
   })
 }

@@ -3,7 +3,7 @@
 import type { CognitiveHealth, CycleStats, KvHealth, SlotStatistics, SystemInfo } from '@loci/sdk/daemon.ts'
 import { queryOptions } from '@tanstack/react-query'
 import type { Api } from '../../api/api.ts'
-import { factsKey, wordsKey } from '../../api/cache.ts'
+import { everyMs, factsKey, wordsKey } from '../../api/cache.ts'
 import type { ServiceInView } from '../../frame/service.tsx'
 
 const CYCLES = 5
@@ -55,7 +55,7 @@ export function healthQueries({ at, daemon }: ServiceInView) {
   return {
     store: queryOptions<KvHealth>({
       queryKey: factsKey(at, 'health', 'store'),
-      refetchInterval: PROBE_MS,
+      refetchInterval: everyMs(PROBE_MS),
       queryFn: async ({ signal }) => (await daemon.call('GET /v1/kv/health', { signal })).body,
     }),
     cycles: queryOptions<CognitiveHealth>({
@@ -75,7 +75,7 @@ export function healthQueries({ at, daemon }: ServiceInView) {
     }),
     daemon: queryOptions<SystemInfo>({
       queryKey: factsKey(at, 'system'),
-      refetchInterval: PROBE_MS,
+      refetchInterval: everyMs(PROBE_MS),
       queryFn: async ({ signal }) => (await daemon.call('GET /v1/system/info', { signal })).body,
     }),
   }

@@ -2,7 +2,7 @@
 
 import { queryOptions } from '@tanstack/react-query'
 import type { Api } from '../../api/api.ts'
-import { factsKey, organizationKey } from '../../api/cache.ts'
+import { everyMs, factsKey, organizationKey } from '../../api/cache.ts'
 import { isMoving, type ServiceItem } from '../../api/services.ts'
 
 /** Its reason and region; asked where the status says that there is one. */
@@ -30,7 +30,7 @@ export function agentsQuery(api: Api, tenantId: string | undefined) {
   return queryOptions({
     queryKey: organizationKey(api, 'agents', tenantId),
     enabled: tenantId !== undefined,
-    refetchInterval: 30_000,
+    refetchInterval: everyMs(30_000),
     queryFn: async ({ signal }) => {
       const path = { id: tenantId as string }
       const [tokens, grants] = await Promise.all([

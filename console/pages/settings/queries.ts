@@ -3,7 +3,7 @@
 import type { SlotSettings } from '@loci/sdk/daemon.ts'
 import { queryOptions } from '@tanstack/react-query'
 import type { Api } from '../../api/api.ts'
-import { factsKey, organizationKey, queries } from '../../api/cache.ts'
+import { everyMs, factsKey, organizationKey, queries } from '../../api/cache.ts'
 import type { ServiceInView } from '../../frame/service.tsx'
 
 /** Of what there are settings of a database. */
@@ -14,7 +14,7 @@ export type Settings = SlotSettings
 export function settingsQuery({ at, daemon }: ServiceInView, of: Of) {
   return queryOptions({
     queryKey: factsKey(at, of === 'working-memory' ? 'slot-settings' : 'cycle-settings'),
-    refetchInterval: 30_000,
+    refetchInterval: everyMs(30_000),
     queryFn: async ({ signal }): Promise<Settings> =>
       of === 'working-memory'
         ? (await daemon.call('GET /v1/working-memory/settings', { signal })).body

@@ -11,6 +11,7 @@ import { count } from '../../format.ts'
 import { Head } from '../../parts/head.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useMay } from '../../parts/right.tsx'
+import { behind } from '../../parts/states.tsx'
 import { useNow } from '../../parts/time.tsx'
 import { Capabilities } from './capabilities.tsx'
 import { Keys } from './keys.tsx'
@@ -92,7 +93,7 @@ export function Page() {
       </Head>
       {shown === 'capabilities' && <Capabilities tenants={tenants} tenant={tenant} tokens={tokens} />}
       {shown === 'keys' && <Keys keys={keys} />}
-      {shown === 'partners' && <Partners partners={partners} />}
+      {shown === 'partners' && <Partners partners={behind(services, partners)} />}
     </>
   )
 }

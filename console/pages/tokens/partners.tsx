@@ -1,6 +1,6 @@
 // Partner credentials: for systems that tell a service what happened, and ask it for advice. Each is for one database.
 
-import { type UseQueryResult, useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import { newIdempotencyKey, useApi } from '../../api/api.ts'
@@ -12,7 +12,7 @@ import { useRowKeys } from '../../keys/rows.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { NoRight, useMay } from '../../parts/right.tsx'
 import { Secret } from '../../parts/secret.tsx'
-import { Empty, Loaded, Trouble } from '../../parts/states.tsx'
+import { Empty, Loaded, type Shown, Trouble } from '../../parts/states.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Withheld, withheldId } from '../../parts/withheld.tsx'
 import { MakePartner } from './partner-form.tsx'
@@ -20,7 +20,7 @@ import { credentialsChanged, deletePartner, rotatePartner } from './queries.ts'
 
 const route = getRouteApi('/o/tokens')
 
-export function Partners({ partners }: { partners: UseQueryResult<Whole<PartnerCredential>> }) {
+export function Partners({ partners }: { partners: Shown<Whole<PartnerCredential>> }) {
   const { act, id } = route.useSearch()
   const navigate = route.useNavigate()
   const mayWrite = useMay('services:write')

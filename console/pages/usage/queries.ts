@@ -3,7 +3,7 @@
 import type { BillingEventList, ListServicesResponse, Usage, UsageByService } from '@loci/sdk/management.ts'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { Api } from '../../api/api.ts'
-import { organizationKey } from '../../api/cache.ts'
+import { everyMs, organizationKey } from '../../api/cache.ts'
 import { everyPage } from '../../api/every-page.ts'
 import { lastMonths, type Range, rangeOf } from './series.ts'
 
@@ -17,7 +17,7 @@ export function tenantUsageQuery(api: Api, tenantId: string | undefined, range: 
   return queryOptions({
     queryKey: organizationKey(api, 'usage', tenantId, range),
     enabled: tenantId !== undefined,
-    refetchInterval: MINUTE_MS,
+    refetchInterval: everyMs(MINUTE_MS),
     queryFn: async ({ signal }): Promise<Usage> => {
       const { step, ms } = rangeOf(range)
       const from = range === '12m' ? lastMonths(Date.now(), 12)[0] : Date.now() - ms
@@ -42,7 +42,7 @@ export function servicesUsageQuery(api: Api, services: readonly Service[] | unde
   return queryOptions({
     queryKey: organizationKey(api, 'usage of services', ids),
     enabled: services !== undefined,
-    refetchInterval: 5 * MINUTE_MS,
+    refetchInterval: everyMs(5 * MINUTE_MS),
     staleTime: MINUTE_MS,
     queryFn: async ({ signal }): Promise<ServiceUsage[]> => {
       const [days, minutes] = await Promise.all([

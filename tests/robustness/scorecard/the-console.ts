@@ -220,7 +220,7 @@ async function forms(visit: Visit): Promise<Verdict> {
   const isStale = await page.evaluate<boolean>(IS_STALE)
   return {
     passes: problems.length === 0,
-    value: `${lists} lists, ${count - problems.length} of ${count} forms ${problems[0] ?? ''}`,
+    value: `${lists} lists, ${count - problems.length} of ${count} forms ${problems.join('; ')}`,
     mutant: { name: 'a list that does not say that it is old', caught: isStale ? undefined : 'no such form' },
   }
 }
