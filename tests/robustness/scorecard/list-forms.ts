@@ -18,8 +18,8 @@ interface List {
   /** It is of one cycle, and never changes. */
   neverOld?: boolean
   /**
-   * Read by the worker of all tabs, whose network a test can not hold. Its error and stale forms are seen with the
-   * daemon killed (test:system -- console --only=away,events).
+   * Read by the worker of all tabs, whose network a test can not hold: full and empty here; its error and stale forms
+   * are seen with the daemon killed (test:system -- console --only=away,events).
    */
   isTold?: boolean
 }
@@ -87,7 +87,8 @@ export async function listForms(visit: Visit): Promise<Forms> {
     const asked = isOfService ? PROXIED : DATA
     const page = await person.newPage()
     await page.setViewportSize({ width: 1440, height: 900 })
-    await form(name, 'loading', () => loading(page, { address: `${place.origin}${own}`, asked, row }))
+    if (isTold) await form(name, 'full', async () => (await openPage(place, person, own, row)).close())
+    else await form(name, 'loading', () => loading(page, { address: `${place.origin}${own}`, asked, row }))
     if (neverOld || isTold) await page.close()
     else open.push({ name, row, page })
     if (!isTold) await form(name, 'error', () => failing(person, { address: `${place.origin}${own}`, asked }))
