@@ -14,6 +14,7 @@ import { createManagement } from '@loci/management/app.ts'
 import { managementDocument } from '@loci/management/document.ts'
 import { REGISTRY as MANAGEMENT } from '@loci/management/settings.ts'
 import { commandsPage } from './commands-page.ts'
+import { dashboards } from './dashboards.ts'
 import { decisionIndex } from './decisions.ts'
 import { promisesPage } from './promises.ts'
 import { DAEMON_ARGUMENTS, MANAGEMENT_ARGUMENTS, pythonKeyed, pythonTypes, withoutAwait } from './python.ts'
@@ -48,6 +49,7 @@ const documents: Record<string, string> = {
   'docs/api/management.openapi.json': `${JSON.stringify(management, null, 2)}\n`,
   'docs/specification-coverage.md': coverage.page,
   'docs/promises.md': promises,
+  ...dashboards(),
   'docs/decisions/README.md': decisions.page,
   'sdk/daemon.ts': operationsFile('daemon', daemon),
   'sdk/management.ts': operationsFile('management', management),

@@ -1,6 +1,6 @@
-// deploy/prometheus, with the real promtool, Prometheus and programs: what is scraped has no fault, every rule and
-// alert is one of Prometheus and reads metrics that are there, every alert is fired by a test and has its row in
-// docs/operations/alerts.md.
+// deploy/prometheus and deploy/grafana, with the real promtool, Prometheus and programs: what is scraped has no
+// fault, every rule and alert is one of Prometheus and reads metrics that are there, every alert is fired by a
+// test and has its row in docs/operations/alerts.md.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { freePort } from '@loci/postgres/testing/free-port.ts'
 import { parse } from 'yaml'
+import { type Dashboard, expressionsOf, problemsOf, readDashboards } from '../robustness/dashboards.ts'
 import type { LociProcess } from '../world/process.ts'
 import { type Report, reportOn } from '../world/report.ts'
 import { addTenant } from '../world/tenants.ts'
@@ -28,7 +29,7 @@ const RULES = parse(readFileSync(path.join(HOME, 'rules.yml'), 'utf8')) as {
 const alerts = ALERTS.groups.flatMap(({ rules }) => rules)
 const records = RULES.groups.flatMap(({ rules }) => rules)
 /** Prometheus's own, and those of a part that this world does not have. */
-const ELSEWHERE = ['loci_encoder_lag_seconds', 'up']
+const ELSEWHERE = ['loci_encoder_lag_seconds', 'loci_encoder_waiting', 'up']
 const ADA = { sub: 'ada', email: 'ada@example.com', email_verified: true, name: 'Ada' }
 const SEEN_MS_MAX = 120_000
 
@@ -37,6 +38,7 @@ await reportOn(async (report) => {
     return report.skip('everything', 'no promtool is here: it comes with Prometheus')
   rulesAlone(report)
   rows(report)
+  boards(report)
   const place = mkdtempSync(path.join(tmpdir(), 'loci-watched-'))
   const world = await startWorld({ replicas: 1, people: [ADA] })
   try {
@@ -101,14 +103,45 @@ function rows(report: Report): void {
   )
 }
 
+function boards(report: Report): void {
+  const all = readDashboards()
+  const problems = problemsOf(all)
+  const panels = all.flatMap((board) => board.panels)
+  report.promise(
+    'every panel of the dashboards has an expression that Prometheus reads, says what is good, and has a place of its own',
+    all.length === 3 && problems.length === 0,
+    problems.join('; ') ||
+      `${all.length} dashboards, ${panels.length} panels, ${expressionsOf(all).length} expressions`,
+  )
+  const sabotaged = (change: (board: Dashboard) => void) => {
+    const copy = structuredClone(all)
+    change(copy[0] as Dashboard)
+    return problemsOf(copy)[0]
+  }
+  const first = ({ panels: [panel] }: Dashboard) => panel as Dashboard['panels'][number]
+  report.mutant(
+    'an expression that is none',
+    sabotaged((board) => first(board).targets.push({ expr: 'sum(up' })),
+  )
+  report.mutant(
+    'a panel on another',
+    sabotaged((board) => Object.assign(first(board).gridPos, { w: 24, h: 24 })),
+  )
+}
+
 function scraped(report: Report, texts: string[]): void {
   const said = texts.map((text) => promtool(['check', 'metrics'], text).text).filter(Boolean)
   const names = new Set(texts.flatMap((text) => [...text.matchAll(/^(\w+)[{ ]/gm)].map(([, name]) => name as string)))
   report.promise('promtool check metrics has nothing to say', said.length === 0, said.join() || `${names.size} series`)
   const misnamed = `${texts[0]}# HELP loci_things_total Things.\n# TYPE loci_things_total gauge\nloci_things_total 1\n`
   report.mutant('a gauge that is named as a counter', promtool(['check', 'metrics'], misnamed).text || undefined)
-  const strange = strangeTo(names, [...alerts, ...records])
-  report.promise('rules and alerts read metrics that are there', strange.length === 0, strange.join() || 'all of them')
+  const shown = expressionsOf(readDashboards()).map((expr) => ({ expr }))
+  const strange = strangeTo(names, [...alerts, ...records, ...shown])
+  report.promise(
+    'rules, alerts and dashboards read metrics that are there',
+    strange.length === 0,
+    strange.join() || 'all of them',
+  )
   const gone = new Set([...names].filter((name) => name !== 'loci_degraded'))
   report.mutant('a metric that is gone', strangeTo(gone, alerts)[0])
 }
@@ -176,6 +209,11 @@ async function reallyWatched(report: Report, world: World, { place, url, headers
       'a real Prometheus scrapes both, has both ratios, and wakes nobody',
       firing.length === 0,
       firing.length === 0 ? 'two targets, two ratios' : JSON.stringify(firing.map(({ metric }) => metric)),
+    )
+    const shown = await Promise.all(expressionsOf(readDashboards()).map(ask))
+    const full = shown.filter((series) => series.length > 0)
+    report.note(
+      `${full.length} of ${shown.length} expressions of the dashboards have something to show of a quiet world`,
     )
     const [daemon] = world.daemons as [LociProcess]
     await daemon.kill()
