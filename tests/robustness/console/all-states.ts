@@ -70,9 +70,10 @@ export async function everyState(report: Report, scene: Scene, pages: readonly C
   )
 }
 
-/** As by a sign-out on another machine: the cookies are there, and good for nothing. */
+/** Ada's, as by a sign-out on another machine: the cookies are there, and good for nothing. */
 async function endSessions({ world }: Scene): Promise<void> {
-  const ended = `update loci.sessions set ended_at = now(), end_reason = 'signed_out' where ended_at is null`
+  const ended = `update loci.sessions set ended_at = now(), end_reason = 'signed_out'
+    where ended_at is null and user_id = (select id from loci.users where subject = 'ada')`
   await runSql(world.postgres.adminUrl('loci_control'), ended)
 }
 
