@@ -1,9 +1,9 @@
-// The dashboards of deploy/grafana, as scripts/documents.ts writes them. A panel is a line here: what it shows, and the
-// expression. One color is one meaning only where Grafana would choose it anew with each replica.
+// The dashboards of deploy/grafana; scripts/documents.ts writes the files. A panel is one entry here: what it shows,
+// which values are good, and the expressions.
 
 interface Panel {
   title: string
-  /** What is good, and what to do when it is not. */
+  /** Says which values are good, and what to do about others. */
   says: string
   /** By legend: the expression. */
   of: { [legend: string]: string }

@@ -19,7 +19,7 @@ export const queries = new QueryClient({
   },
 })
 
-interface Asked {
+export interface Asked {
   state: { error: Error | null }
 }
 

@@ -3,7 +3,7 @@
 // found by a lock; without either, and while there is no stream, the page asks from time to time.
 
 import { useEffect, useSyncExternalStore } from 'react'
-import { againMs, dropUnseenWords, dropWords, queries } from '../api/cache.ts'
+import { type Asked, againMs, dropUnseenWords, dropWords, queries } from '../api/cache.ts'
 import { sessionEnded } from '../api/session.ts'
 import { CHANNEL, type FromHub, type FromTab, type Happened, type Kind, type StreamState } from './messages.ts'
 import { erases, isTouched, type Told } from './touched.ts'
@@ -58,7 +58,7 @@ function isLive(kind: Kind): boolean {
 }
 
 /** For `refetchInterval`: not while changes are told. Of what could not be read nothing is told. */
-export function unlessLive(kind: Kind, ms: number): (query: Parameters<typeof againMs>[0]) => number | false {
+export function unlessLive(kind: Kind, ms: number): (query: Asked) => number | false {
   return (query) => againMs(query) ?? (isLive(kind) ? false : ms)
 }
 

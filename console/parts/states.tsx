@@ -49,7 +49,7 @@ export function Loaded<Data>({ of, rows = 4, children }: LoadedProps<Data>) {
   )
 }
 
-/** What is asked only when `first` is there: as long as that is not, its trouble is the trouble of both. */
+/** For a query that needs the answer of `first`: until that answer is there, both show the state of `first`. */
 export function behind<Data>(first: Shown<unknown>, then: Shown<Data>): Shown<Data> {
   return first.data === undefined ? { ...first, data: undefined } : then
 }

@@ -254,7 +254,7 @@ export interface RunOptions<Settings> {
   version: string
   config: Pick<Config, 'warnings'>
   settings: Settings & { logLevel: LogLevel; drainGraceMs: number; drainMs: number }
-  /** Of the process: says whether systemd wants to be told of it. */
+  /** The environment of the process; it says whether systemd waits for messages. */
   env: NodeJS.ProcessEnv
   create(options: AppOptions<Settings>): Promise<Serving>
   exit(code: number): void

@@ -1,6 +1,6 @@
-// What systemd is told of a unit with Type=notify: that it listens, what it does, that it ends, and, where the
-// unit asks for it, that its event loop still turns. Node has no sockets of datagrams on a path, so systemd-notify
-// says it; it is there wherever systemd is.
+// Tells systemd about a unit with Type=notify: that it listens, what it does, that it ends, and, where the unit asks
+// for it, that its event loop still runs. Node cannot send datagrams to a Unix socket, so the program systemd-notify
+// sends them; it is there wherever systemd is.
 //
 // Ready is said as soon as the program listens, not when it serves: a database that is away for an hour is waited for,
 // and a start that systemd gave up would be one more thing to wait for.
@@ -11,7 +11,7 @@ import type { Log } from './log.ts'
 
 export interface ServiceManager {
   socket: string
-  /** Without a word for so long it ends the process. */
+  /** systemd ends the process after so long without a message. */
   watchdogMs: number | undefined
 }
 

@@ -9,7 +9,7 @@ import path from 'node:path'
 const CLIENT = 'clients/python'
 const ADAPTERS = 'integrations/python'
 const BUILD = 'import flit_core.buildapi as b, sys; b.build_wheel(sys.argv[1]); b.build_sdist(sys.argv[1])'
-/** Of whatever else made the same commit: both kinds keep the times of files otherwise. 1980 is the first of a zip. */
+/** Wheels and sdists keep the times of files, so all files get this one: 1980 is the first year that a zip can hold. */
 const SOURCE_DATE_EPOCH = '315532800'
 
 /** The files, which two builds of a commit make to the byte. */

@@ -1,5 +1,5 @@
-// What every workflow of .github/workflows keeps to, and what it names of this repository. GitHub tells of a wrong one
-// only when it is to run.
+// Every workflow in .github/workflows keeps to these rules, and names only scripts and tests that exist. GitHub reports
+// a wrong one only when it runs.
 
 import path from 'node:path'
 import { parseDocument } from 'yaml'
@@ -7,9 +7,9 @@ import type { Problem } from './layers.ts'
 import type { Tree } from './source.ts'
 
 interface Named {
-  /** Of package.json. */
+  /** The scripts in package.json. */
   scripts: string[]
-  /** Of tests/system. */
+  /** The tests in tests/system. */
   systemTests: string[]
 }
 
@@ -36,7 +36,7 @@ const KEYS = {
 }
 /** A tag can be moved to other code; a commit can not. */
 const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/
-/** What a stranger writes (a branch, a title) would be a part of the command. */
+/** Text that a stranger chooses (a branch, a title) would become part of the command. */
 const STRANGE = /\$\{\{\s*(?:github\.(?:event|head_ref|ref_name|actor)|inputs)\b/
 
 export function checkWorkflows(tree: Tree): Problem[] {

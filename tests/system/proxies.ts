@@ -27,7 +27,7 @@ const BEHIND_A_PROXY = {
   LOCI_REQUIRE_HTTPS: 'true',
   LOCI_ADMIN_ALLOWLIST: '127.0.0.3',
 }
-/** As a person would get it wrong; what must show it. */
+/** A mistake that a person makes in the configuration, and the check that must find it. */
 const MUTANTS: Record<string, { what: string; edit: [string, string]; check: string }[]> = {
   nginx: [
     {

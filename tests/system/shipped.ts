@@ -1,4 +1,4 @@
-// What a release ships is the same to the byte whoever builds the commit, where and when: two clones, in folders of
+// The files of a release are the same to the byte, whoever builds the commit, where and when: two clones, in folders of
 // different names, whose files have different times and modes. With its bill of materials, held against what the
 // packages import. How it is signed and published needs GitHub: .github/workflows/release.yml, of which
 // `npm run check` reads every step.

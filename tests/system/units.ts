@@ -125,7 +125,7 @@ async function starts(report: Report, machine: Machine, set: SetUp): Promise<voi
   )
 }
 
-/** As the user that systemd made, in the mounts that the unit has. */
+/** Commands run as the user that systemd made, in the mounts of the unit. */
 async function keepsToItself(report: Report, machine: Machine, { etc }: SetUp): Promise<void> {
   const pid = machine.show(DAEMON, 'MainPID')
   const uid = machine.run('stat', '-c', '%u', `/proc/${pid}`).text.trim()
@@ -207,7 +207,7 @@ async function refuses(report: Report, machine: Machine, set: SetUp): Promise<vo
   await areReady(set)
 }
 
-/** What `systemctl edit` would write. */
+/** Writes the file that `systemctl edit` would write. */
 function dropIn(machine: Machine, { dropIns }: SetUp, text: string): void {
   mkdirSync(dropIns, { recursive: true })
   writeFileSync(path.join(dropIns, 'test.conf'), `${text}\n`)

@@ -77,7 +77,7 @@ function rulesAlone(report: Report): void {
   report.mutant('alerts that do not wait', /FAILED/.test(hasty) ? 'too early' : undefined)
 }
 
-/** What the tests say of alerts that were changed so. */
+/** The output of promtool's tests for alerts that were changed like this. */
 function sabotaged(change: (text: string) => string, tests: string[]): string {
   const place = mkdtempSync(path.join(tmpdir(), 'loci-alerts-'))
   try {

@@ -11,7 +11,7 @@ export function detailQuery(api: Api, { id, status }: ServiceItem) {
     queryKey: factsKey({ id, database: '' }, 'detail', status),
     queryFn: async ({ signal }) =>
       (await api.management.call('GET /api/v1/services/{id}', { path: { id }, signal })).body,
-    refetchInterval: isMoving(status) ? 2_000 : 30_000,
+    refetchInterval: everyMs(isMoving(status) ? 2_000 : 30_000),
   })
 }
 

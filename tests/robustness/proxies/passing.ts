@@ -1,4 +1,4 @@
-// What must pass a proxy whole. Each check says in its figure what it saw.
+// Checks of everything that must pass a proxy unchanged. Each says in its figure what it saw.
 
 import { request } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,7 +15,7 @@ export interface Secrets {
 export interface Passing {
   proxy: RunningProxy
   secrets: Secrets
-  /** What the proxy shows. */
+  /** The certificate that the proxy shows. */
   certificate: string
   /** The daemon itself, without TLS. */
   direct: string
@@ -135,7 +135,7 @@ export async function untilServed({ proxy, certificate }: Pick<Passing, 'proxy' 
         (answer) => answer.status,
         (error: Error) => error.message,
       )
-      // What is refused for want of TLS is reached.
+      // This route is refused without TLS, so an answer shows that it was used.
       if (status === 200 || status === 403) break
       if (performance.now() > until) throw new Error(`${name} behind ${proxy.name}: ${status}`)
       await sleep(100)

@@ -7,7 +7,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const BOOT_MS_MAX = 60_000
-/** What a machine without an /etc would start in vain. */
+/** These units fail on a machine without an /etc, and nothing here needs them. */
 const MASKED = ['systemd-logind', 'console-getty', 'systemd-journal-flush', 'systemd-networkd', 'systemd-resolved']
 
 export interface Machine {
@@ -15,7 +15,7 @@ export interface Machine {
   systemctl(...args: string[]): Said
   /** Any command in it, as root. */
   run(...args: string[]): Said
-  /** Of a unit, as `systemctl show` has it. */
+  /** Reads one property of a unit by `systemctl show`. */
   show(unit: string, property: string): string
   stop(): Promise<void>
 }
