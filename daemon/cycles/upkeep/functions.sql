@@ -107,7 +107,7 @@ declare
   v_rows int := 0;
   v_now timestamptz := clock_timestamp();
   v_dropped bigint;
-  v_from timestamptz := loci.history_from(p_instance);
+  v_from timestamptz := loci.history_from(p_instance, v_now);
   v_trimmed record;
   v_next timestamptz;
 begin
@@ -147,7 +147,7 @@ begin
     perform loci.add_totals(p_instance, 0, -v_dropped - v_trimmed.bytes);
   end if;
   v_next := case when v_head.cyc_total - v_head.cyc_history > v_through or not v_trimmed.is_all then v_now
-    else loci.history_next(p_instance, v_head.cyc_weeks) end;
+    else loci.history_next(p_instance, v_head.cyc_weeks, v_now) end;
   if v_next is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'history';
   else

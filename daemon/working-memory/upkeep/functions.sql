@@ -10,16 +10,18 @@ create or replace function loci.history_days(p_instance text) returns int langua
   select least(greatest(coalesce((select (i.limits ->> 'history_days')::int from loci.instances i where i.id = p_instance), 30), 1), 30)
 $$;
 
--- What was before goes by itself, before its week does; null: nothing does. Called by wm_expire and cycle_prune.
-create or replace function loci.history_from(p_instance text) returns timestamptz language sql stable as $$
-  select case when d < 30 then (date_trunc('day', clock_timestamp() at time zone 'UTC') - d * interval '1 day') at time zone 'UTC' end
+-- What was before goes by itself, before its week does; null: nothing does. Called by wm_expire and cycle_prune, which
+-- ask history_next with the same p_at: where midnight passed between the two, what is to go stayed a day longer.
+create or replace function loci.history_from(p_instance text, p_at timestamptz default clock_timestamp()) returns timestamptz language sql stable as $$
+  select case when d < 30 then (date_trunc('day', p_at at time zone 'UTC') - d * interval '1 day') at time zone 'UTC' end
   from loci.history_days(p_instance) d
 $$;
 
 -- When something of the history of these weeks goes next; null: there is none. Called by functions that append or
 -- remove history. Cost: one read by the primary key.
-create or replace function loci.history_next(p_instance text, p_weeks date[]) returns timestamptz language sql stable as $$
-  select case when d < 30 then greatest(min(w) + d + 1, (clock_timestamp() at time zone 'UTC')::date + 1)::timestamp at time zone 'UTC'
+create or replace function loci.history_next(p_instance text, p_weeks date[], p_at timestamptz default clock_timestamp()) returns timestamptz
+language sql stable as $$
+  select case when d < 30 then greatest(min(w) + d + 1, (p_at at time zone 'UTC')::date + 1)::timestamp at time zone 'UTC'
     else min(loci.week_dropped(w)) end
   from loci.history_days(p_instance) d, unnest(p_weeks) w group by d
 $$;
@@ -161,7 +163,7 @@ begin
       v_removed := v_removed + 1;
     end if;
   end loop;
-  v_trimmed := loci.wm_trim(v_doc, loci.history_from(p_instance), 1000);
+  v_trimmed := loci.wm_trim(v_doc, loci.history_from(p_instance, v_now), 1000);
   v_doc := v_trimmed.doc; v_head.seq := v_head.seq + (v_trimmed.rows > 0)::int;
   select coalesce(sum(b), 0) into v_dropped from unnest(v_doc.weeks, v_doc.week_bytes) as w(d, b) where loci.week_dropped(w.d) <= v_now;
   if v_removed > 0 or v_dropped > 0 or v_trimmed.rows > 0 then
@@ -171,7 +173,7 @@ begin
     perform loci.add_totals(p_instance, 0, v_head.wm_bytes - (v_entered.head).wm_bytes + v_history - v_dropped - v_trimmed.bytes,
       v_head.wm_bytes + v_history);
   end if;
-  v_next := case when v_trimmed.is_all then least((select min(e) from unnest(v_doc.expires) e where e > v_now), loci.history_next(p_instance, v_doc.weeks))
+  v_next := case when v_trimmed.is_all then least((select min(e) from unnest(v_doc.expires) e where e > v_now), loci.history_next(p_instance, v_doc.weeks, v_now))
     else v_now end;
   if v_next is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'slots';

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { OPERATION_NAMES } from '@loci/contract/operations.ts'
+import { openPool } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { SCHEMA } from '../../schema.ts'
 import { testAuthority } from '../../testing/authority.ts'
@@ -13,6 +14,9 @@ import { heldBy } from '../../testing/held.ts'
 import { moveClockOf } from '../../testing/moved-clock.ts'
 
 const HOUR_MS = 3_600_000
+const WEEK_MS = 7 * 24 * HOUR_MS
+/** The epoch began on a Thursday. */
+const THURSDAY_NOON_MS = 12 * HOUR_MS
 const DAY_MS = 24 * HOUR_MS
 
 // Mutants: `v_needed := p_doc.versions` (what left on the fifth day is gone) or without p_doc.versions (`stays` is);
@@ -71,7 +75,7 @@ test('a plan with seven days of history keeps them, what can still be undone or 
   const passed = async (days: number, isDone: (row: Awaited<ReturnType<typeof kept>>) => boolean) => {
     await clock.move(days * DAY_MS)
     await daemon.sql('select loci.keep_slot_partitions()')
-    await eventually(async () => isDone(await kept(short.svc)), 30_000)
+    await eventually(async () => isDone(await kept(short.svc)))
   }
   await passed(1, (row) => row?.left.join() === 'hour')
   await passed(4, (row) => row?.left.join() === 'days,hour')
@@ -101,5 +105,40 @@ test('a plan with seven days of history keeps them, what can still be undone or 
   assert.equal(await short.decisionsOf(later), 'shown')
   await daemon.sql('delete from loci.cycle_decisions where instance_id = $1', [short.svc])
   assert.equal(await short.decisionsOf(later), 'DATA_DAMAGED')
+  await clock.close()
+})
+
+// A run that waits for the head while a day ends looks at what is to go and at when it looks next. Mutant: cycle_prune
+// that asks history_from before, and history_next after it waited, each for the clock: the decision stays.
+test('what is to go goes on its day also where upkeep waited for a lock while the day before it ended', async () => {
+  await using database = await testDatabase({ schema: SCHEMA })
+  const clock = await moveClockOf(database)
+  await using daemon = await testDaemon({ database, settings: { feedStaleS: 365 * 86_400 } })
+  await clock.move(WEEK_MS - ((Date.now() - THURSDAY_NOON_MS) % WEEK_MS))
+  await daemon.sql('select loci.keep_slot_partitions()')
+  await using authority = await testAuthority(daemon)
+  const own = await authority.addInstance({ limits: { history_days: 7 } as never })
+  await own.call(own.root({ ops: [...OPERATION_NAMES], ks: ['*/*'] }), 'POST /v1/cognitive/cycles', { body: {} })
+  const decisions = async () => (await daemon.sql('select from loci.cycle_decisions')).length
+  assert.equal(await decisions(), 1)
+
+  const holder = openPool({
+    url: database.adminUrl,
+    applicationName: 'loci-test',
+    connectionsMax: 1,
+    onError: assert.ifError,
+  })
+  const client = await holder.client()
+  await client.query({ text: 'begin; select from loci.databases for update' })
+  // On Tuesday its week is looked at, and it has two days left; on Friday it has none.
+  await clock.move(5 * DAY_MS)
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await eventually(async () => (await daemon.sql(waiting)).length > 0)
+  assert.equal(await decisions(), 1)
+  await clock.move(3 * DAY_MS)
+  await client.query({ text: 'commit' })
+  client.release()
+  await eventually(async () => (await decisions()) === 0)
+  await holder.close()
   await clock.close()
 })
