@@ -71,7 +71,7 @@ async function indexed(db: string): Promise<void> {
   await eventually(async () => {
     const [head] = await daemon.sql('select seq, mem_indexed_through as at from loci.databases where name = $1', [db])
     return Number(head?.at) > 0
-  }, 60_000)
+  })
 }
 
 // Mutants: acceptedIn() that passes over contexts, keys, members or times; gatherRows() of build.ts that leaves out the

@@ -98,7 +98,7 @@ test('what is answered is the same to the byte, whether records are named or not
   await eventually(async () => {
     const [head] = await daemon.sql('select mem_indexed_through as at from loci.databases where name = $1', [memory.db])
     return Number(head?.at) > 0
-  }, 60_000)
+  })
   for (const request of [QUESTION, { query: 'What does the kettle weigh?' }, { ...QUESTION, tags: ['garden'] }]) {
     const asked = { ...request, asOf: '2099-01-01T00:00:00Z', explain: true, limit: 5 }
     const text = ({ named, tookMs, ...rest }: TestRecall & { tookMs?: number }) => JSON.stringify(rest)
