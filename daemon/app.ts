@@ -145,6 +145,11 @@ export async function createDaemon(options: DaemonOptions) {
     // What a commit of this process wakes at once; other replicas find it by polling.
     wake: (topic, ...ids) => topic === 'events' && ids.forEach(follower.wake),
     onFailure: store.note,
+    onPrimary: (now, before) =>
+      log.warn(
+        { component: 'postgres', from: before.name, to: now.name },
+        `PostgreSQL has failed over: another server of LOCI_DATABASE_URL is its primary, on timeline ${now.timeline}`,
+      ),
     keepPartitions,
   })
   const management = managementOf(settings)

@@ -67,6 +67,19 @@ test('PostgreSQL elsewhere is reached by verified TLS only', () => {
   refuses(SETTINGS.databaseUrl, ['postgres://loci_daemon@/x?host=db.example&sslmode=require'], /only verify-full/)
 })
 
+test('a database URL may name several servers, and each is held to the same rules', () => {
+  const url = 'postgres://loci_daemon:p%2C@one.example:6432,two.example,10.0.0.3:5432/loci_cell?sslmode=verify-full'
+  assert.equal(SETTINGS.databaseUrl.parse(url), url)
+  const local = 'postgres://loci_daemon@127.0.0.1:5432,127.0.0.1:5433/loci_cell?sslmode=disable'
+  assert.equal(SETTINGS.databaseUrl.parse(local), local)
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_daemon@127.0.0.1,two.example/x?sslmode=disable'], /only verify-full/)
+  refuses(
+    SETTINGS.databaseUrl,
+    ['postgres://loci_daemon@one.example,,two.example/x', 'postgres://a@b,c:x/d'],
+    /must be a URL/,
+  )
+})
+
 test('a database URL that could be read in two ways is refused', () => {
   refuses(SETTINGS.databaseUrl, ['postgres://loci_daemon@/x?host=one.example,two.example'], /several hosts/)
   refuses(SETTINGS.databaseUrl, ['postgres://loci_daemon@/x?host=/tmp&port=five'], /port/)

@@ -99,6 +99,11 @@ export async function createManagement(options: ManagementOptions): Promise<Serv
       ),
     wake: (topic, ...ids) => wakes[topic]?.(...ids),
     onFailure: store.note,
+    onPrimary: (now, before) =>
+      log.warn(
+        { component: 'postgres', from: before.name, to: now.name },
+        `PostgreSQL has failed over: another server of LOCI_DATABASE_URL is its primary, on timeline ${now.timeline}`,
+      ),
     keepPartitions,
   })
   const pool = open('loci-management', settings.databaseConnectionsMax)

@@ -153,6 +153,20 @@ function requireTls({ protocol, hostname }: URL): void {
 
 /** TLS with a verified certificate is not optional: off this machine it is the only way (see libs/postgres). */
 export function databaseUrl(text: string): string {
+  // Several servers with one login, of which one is the primary: each must be as one alone.
+  const {
+    before = '',
+    places = '',
+    after = '',
+  } = /^(?<before>postgres(?:ql)?:\/\/[^/?#@]*@)(?<places>[^/?#@]*)(?<after>.*)$/s.exec(text)?.groups ?? {}
+  if (places.includes(',')) {
+    for (const place of places.split(',')) oneServer(`${before}${place || ' '}${after}`)
+    return text
+  }
+  return oneServer(text)
+}
+
+function oneServer(text: string): string {
   // libpq's form for a unix socket has no host at all (postgres://role@/database?host=/directory), which no URL may
   // have.
   const parseable = text.replace(/^(postgres(?:ql)?:\/\/[^/?@]*@)(?=\/)/, '$1localhost')
@@ -164,7 +178,7 @@ export function databaseUrl(text: string): string {
   if (url.username === '') throw new Error('must name the role: postgres://loci_daemon@…')
   if (url.pathname.length < 2) throw new Error('must name the database: postgres://…/loci_cell')
   const host = url.searchParams.get('host') ?? url.hostname
-  if (host.includes(',')) throw new Error('names several hosts: name the one in front of the primary')
+  if (host.includes(',')) throw new Error('names several hosts: write postgres://role@one:5432,two:5432/database')
   if (!/^\d{0,5}$/.test(url.searchParams.get('port') ?? '')) throw new Error('has a port that is not a number')
   const local = host.startsWith('/') || host.startsWith('%2F') || isLoopback(host)
   const mode = url.searchParams.get('sslmode')

@@ -68,7 +68,7 @@ export function sharedSettings(own: { listen: string; concurrencyMax: string }) 
     }),
     databaseUrl: setting({
       env: 'LOCI_DATABASE_URL',
-      doc: 'PostgreSQL as loci_daemon or loci_management. Off loopback and unix sockets the connection is TLS with a verified certificate.',
+      doc: 'PostgreSQL as loci_daemon or loci_management; of several servers (…@one:5432,two:5432/…) the primary is found. Off loopback and unix sockets the connection is TLS with a verified certificate.',
       secret: true,
       parse: databaseUrl,
     }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseUrl, tlsOf } from './connection-url.ts'
+import { parseUrl, serversOf, tlsOf } from './connection-url.ts'
 
 test('a url may point at a host, an address or a socket', () => {
   assert.deepEqual(parseUrl('postgres://ann:p%40ss@db.example.com:6432/loci'), {
@@ -14,6 +14,18 @@ test('a url may point at a host, an address or a socket', () => {
   const socket = { host: '/run/pg', port: 5433, user: 'ann', database: 'loci' }
   assert.deepEqual(parseUrl('postgres://ann@/loci?host=/run/pg&port=5433'), socket)
   assert.deepEqual(parseUrl('postgres:///loci?host=%2Frun%2Fpg&port=5433&user=ann'), socket)
+})
+
+test('a url may name several servers, each with its port and one login for all', () => {
+  const login = { user: 'ann', password: 'p@s/s', database: 'loci', sslmode: 'verify-full' }
+  assert.deepEqual(serversOf('postgres://ann:p%40s%2Fs@one.example:6432,10.0.0.2,[::1]:7/loci?sslmode=verify-full'), [
+    { host: 'one.example', port: 6432, ...login },
+    { host: '10.0.0.2', port: 5432, ...login },
+    { host: '::1', port: 7, ...login },
+  ])
+  assert.deepEqual(serversOf('postgres://ann@one/loci'), [parseUrl('postgres://ann@one/loci')])
+  for (const url of ['postgres://ann@one,/loci', 'postgres://ann@/loci?host=one,two', 'postgres://ann@one,two:x/loci'])
+    assert.throws(() => serversOf(url), /names no host|several hosts|cannot be read/, url)
 })
 
 test('a url that cannot work is refused without repeating its password', () => {

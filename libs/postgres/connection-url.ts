@@ -11,6 +11,18 @@ export interface ConnectionUrl {
   sslmode?: string
 }
 
+/** As libpq: `postgres://user@one:5432,two:5432,[::1]/database` names several servers with one login. */
+export function serversOf(url: string): ConnectionUrl[] {
+  const {
+    before = '',
+    places = '',
+    after = '',
+  } = /^(?<before>[a-z]+:\/\/(?:[^/?#]*@)?)(?<places>[^/?#]*)(?<after>.*)$/s.exec(url)?.groups ?? {}
+  return places.includes(',')
+    ? places.split(',').map((place) => parseUrl(`${before}${place}${after}`))
+    : [parseUrl(url)]
+}
+
 /**
  * Reads `postgres://user:password@host:port/database` and libpq's socket form
  * `postgres://user@/database?host=/directory&port=5433`.
@@ -32,7 +44,8 @@ export function parseUrl(url: string): ConnectionUrl {
   const user = decodeURIComponent(parsed.username) || parameter('user')
   const database = decodeURIComponent(parsed.pathname.slice(1)) || parameter('dbname') || user
   if (host === '') throw new Error('the Postgres url names no host: add one, or ?host=/directory/of/the/socket')
-  if (host.includes(',')) throw new Error('the Postgres url names several hosts: name the one in front of the primary')
+  if (host.includes(','))
+    throw new Error('the Postgres url names several hosts: write them as postgres://user@one:5432,two:5432/database')
   if (user === '') throw new Error('the Postgres url names no user: write postgres://user@host/database')
   const port = Number(parsed.port || parameter('port') || 5432)
   if (!Number.isInteger(port)) throw new Error('the port in the Postgres url is not a number')

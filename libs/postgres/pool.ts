@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
-import { CommitUnknownError, DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
+import { CommitUnknownError } from '@loci/contract/outcomes.ts'
 import { isPartitionMissing } from '@loci/contract/store-trouble.ts'
 import { current, enter, noteStatement, resume, type Work } from '@loci/meter/meter.ts'
 import pg from 'pg'
-import { parseUrl, tlsOf } from './connection-url.ts'
-import { isStatementError, NotCommittedError, sqlState } from './errors.ts'
+import { isStatementError, NotCommittedError } from './errors.ts'
 import type { Lock } from './lock-order.ts'
+import { findServers, type Place, placedClient, type Servers } from './primary.ts'
+import { connectTrouble, isBroken, isReadTimeout, unavailable } from './troubles.ts'
 import { getTypeParser } from './type-parsers.ts'
 
 export interface Statement {
@@ -38,6 +39,10 @@ export interface PoolOptions {
   url: string
   /** The certificate (PEM) of the authority that signed the server's, if it is not a public one. */
   ca?: string
+  /** Who knows which server of the url is the primary, for several pools; without it the pool finds out for itself. */
+  servers?: Servers
+  /** Another server of the url is the primary now. */
+  onPrimary?(place: Place, before: Place): void
   applicationName: string
   connectionsMax: number
   /** Bounds both opening a connection and waiting for a free one. */
@@ -109,19 +114,36 @@ interface Health {
 /** For the pools of one program, which differ in their name and size. */
 export function poolOpener(
   { databaseUrl: url, databaseCa: ca }: { databaseUrl: string; databaseCa: string | undefined },
-  shared: Pick<PoolOptions, 'onError' | 'wake' | 'onFailure' | 'keepPartitions'>,
+  shared: Pick<PoolOptions, 'onError' | 'wake' | 'onFailure' | 'keepPartitions' | 'onPrimary'>,
 ): (applicationName: string, connectionsMax: number, own?: Pick<PoolOptions, 'verify'>) => Pool {
+  const to = { url, ...(ca ? { ca } : {}) }
+  const servers = findServers(to, shared.onPrimary)
   return (applicationName, connectionsMax, own) =>
-    openPool({ url, ...(ca ? { ca } : {}), applicationName, connectionsMax, ...shared, ...own })
+    openPool({ ...to, servers, applicationName, connectionsMax, ...shared, ...own })
 }
 
 export function openPool(options: PoolOptions): Pool {
   const { connectMs = 1_000, statementMs = STATEMENT_MS } = options
-  const connections = new pg.Pool({ ...connectionOptions(options, connectMs, statementMs), ...verifying(options) })
+  const servers = options.servers ?? findServers(options, options.onPrimary)
+  const placeOf = new WeakMap<object, Place>()
+  const connections = new pg.Pool({
+    ...connectionOptions(options, servers, connectMs, statementMs),
+    ...verifying(options),
+    Client: placedClient(servers, options.ca, placeOf),
+  })
   const healthOf = new WeakMap<pg.PoolClient, Health>()
   const lentOut = new Set<Client>()
+  const borrowed = new Set<pg.PoolClient>()
   let suspectedAt = Number.NEGATIVE_INFINITY
   let closing: Promise<void> | undefined
+  // What still runs on a server that is no longer the primary must not be answered from there.
+  const leave = servers.join((now) => {
+    for (const connection of borrowed) {
+      if (placeOf.get(connection) === now) continue
+      requireHealth(connection).failure ??= unavailable(`the primary of PostgreSQL is another server now: ${now.name}`)
+      streamOf(connection).destroy()
+    }
+  })
 
   connections.on('error', (error) => options.onError(error))
   connections.on('connect', (connection) => {
@@ -207,13 +229,19 @@ export function openPool(options: PoolOptions): Pool {
 
   const take = async (): Promise<pg.PoolClient> => {
     for (;;) {
+      if (!servers.proven())
+        await servers.find().catch((error) => {
+          options.onFailure?.(error)
+          throw error
+        })
       const connection = await connections.connect().catch((error) => {
         options.onFailure?.(error)
         throw isBroken(error) ? unavailable(connectTrouble(error), error) : error
       })
       // After one connection fell silent the idle ones are probably as dead. Each would cost its next user the whole
       // deadline before it is found out, so those that have not answered since are replaced first.
-      if (requireHealth(connection).provenAt >= suspectedAt) return connection
+      const isCurrent = placeOf.get(connection) === servers.proven()
+      if (isCurrent && requireHealth(connection).provenAt >= suspectedAt) return connection
       connection.release(true)
     }
   }
@@ -238,12 +266,14 @@ export function openPool(options: PoolOptions): Pool {
         if (released) return
         released = true
         lentOut.delete(client)
+        borrowed.delete(connection)
         // A connection in an open transaction, or with an answer outstanding, would hand both to its next user.
         const unclean = running > 0 || connection.getTransactionStatus() !== 'I'
         connection.release(broken ?? health.failure ?? (unclean || performance.now() > health.retireAt))
       },
     }
     lentOut.add(client)
+    borrowed.add(connection)
     return client
   }
 
@@ -301,6 +331,7 @@ export function openPool(options: PoolOptions): Pool {
         }, CLOSE_MS_MAX)
         await connections.end()
         clearTimeout(impatient)
+        await leave()
       })()
       return closing
     },
@@ -322,15 +353,17 @@ function verifying({ verify }: PoolOptions): object {
   }
 }
 
-function connectionOptions(options: PoolOptions, connectMs: number, statementMs: number): pg.PoolConfig {
-  const to = parseUrl(options.url)
+function connectionOptions(
+  options: PoolOptions,
+  servers: Servers,
+  connectMs: number,
+  statementMs: number,
+): pg.PoolConfig {
+  const { to } = servers.last()
   return {
-    host: to.host,
-    port: to.port,
     user: to.user,
     database: to.database,
     ...(to.password !== undefined && { password: to.password }),
-    ssl: tlsOf(to, options.ca),
     application_name: options.applicationName,
     max: options.connectionsMax,
     connectionTimeoutMillis: connectMs,
@@ -353,32 +386,4 @@ function connectionOptions(options: PoolOptions, connectMs: number, statementMs:
 // A text of several statements without values answers with a list.
 function lastOf<Row extends object>(answer: pg.QueryResult<Row>): pg.QueryResult<Row> {
   return Array.isArray(answer) ? (answer.at(-1) as pg.QueryResult<Row>) : answer
-}
-
-function unavailable(message: string, cause: unknown): DatabaseUnavailableError {
-  return new DatabaseUnavailableError(message, { cause })
-}
-
-function isReadTimeout(error: unknown): boolean {
-  return error instanceof Error && error.message === 'Query read timeout'
-}
-
-/**
- * A wrong password, a missing database or a bad certificate is no outage: waiting does not heal it, so these keep
- * their own error. So does a server that reports damage (XX, 58).
- */
-function isBroken(error: unknown): boolean {
-  const state = sqlState(error)
-  if (state !== undefined) return !/^(28|3D|58|XX)/.test(state)
-  if (!(error instanceof Error)) return false
-  // Errors of the socket carry the system's code, those of the driver only their text.
-  if ('code' in error) return /^E(?!RR_)[A-Z_]+$/.test(String(error.code))
-  return /terminated|timeout|not queryable|establishing an SSL|after calling end/i.test(error.message)
-}
-
-function connectTrouble(error: Error): string {
-  if (error.message === 'timeout exceeded when trying to connect') {
-    return 'every connection to PostgreSQL is busy and none became free in time: PostgreSQL is slow or does not answer, or there is more work than connections'
-  }
-  return `cannot connect to PostgreSQL: ${error.message}`
 }

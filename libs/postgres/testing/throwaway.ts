@@ -41,6 +41,8 @@ export interface Throwaway {
   stop(): Promise<void>
   /** kill -9 of the postmaster and all its children: what a power cut leaves of the processes. */
   crash(): Promise<void>
+  /** SIGSTOP of all its processes, as a machine that stands still; what it answers with lets them go on. */
+  pause(): () => void
   remove(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -101,6 +103,12 @@ export async function startThrowaway(options: ThrowawayOptions = {}): Promise<Th
         rmSync(lock, { force: true })
       }
       running.delete(cluster)
+    },
+    pause() {
+      const pids = haltAll(cluster.pid())
+      return () => {
+        for (const pid of pids) signal(pid, 'SIGCONT')
+      }
     },
     async remove() {
       if (running.has(cluster)) await run('pg_ctl', ['stop', '--wait', '--mode=immediate', '-D', dataDirectory])
@@ -242,22 +250,26 @@ function postmasterPid(dataDirectory: string): number {
   return pid
 }
 
-async function killAll(postmaster: number): Promise<void> {
-  // Stopped first, so that it forks no further child while we list them.
+/** The postmaster first, so that it forks no further child while we list them. */
+function haltAll(postmaster: number): number[] {
   process.kill(postmaster, 'SIGSTOP')
-  const pids = [
-    postmaster,
-    ...processes()
-      .filter((one) => one.parent === postmaster)
-      .map((one) => one.pid),
-  ]
-  for (const pid of pids) {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-    }
+  const children = processes().filter((one) => one.parent === postmaster)
+  const pids = [postmaster, ...children.map((one) => one.pid)]
+  for (const pid of pids) signal(pid, 'SIGSTOP')
+  return pids
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
+}
+
+async function killAll(postmaster: number): Promise<void> {
+  const pids = haltAll(postmaster)
+  for (const pid of pids) signal(pid, 'SIGKILL')
   const endsAt = performance.now() + DIE_MS_MAX
   while (processes().some((one) => pids.includes(one.pid) && !one.zombie)) {
     if (performance.now() > endsAt) throw new Error(`processes ${pids.join(', ')} did not die`)

@@ -5,9 +5,10 @@ import { execFile } from 'node:child_process'
 import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { startTcpProxy } from '@loci/postgres/testing/tcp-proxy.ts'
-import { startThrowaway, type Throwaway } from '@loci/postgres/testing/throwaway.ts'
-import { runSql } from '../world/sql.ts'
+import { openPool } from '../pool.ts'
+import { PATIENT } from './database.ts'
+import { startTcpProxy } from './tcp-proxy.ts'
+import { startThrowaway, type Throwaway } from './throwaway.ts'
 
 export interface Pair extends AsyncDisposable {
   primary: Throwaway
@@ -84,4 +85,13 @@ async function untilReplicating({ adminUrl }: Throwaway, state: string): Promise
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   throw new Error(`the standby did not come to replicate as ${state} within 10 s`)
+}
+
+async function runSql<Row extends object>(url: string, text: string): Promise<Row[]> {
+  const pool = openPool({ url, applicationName: 'loci-test', connectionsMax: 1, ...PATIENT, onError: () => {} })
+  try {
+    return (await pool.query<Row>({ text })).rows
+  } finally {
+    await pool.close()
+  }
 }

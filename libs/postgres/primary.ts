@@ -1,0 +1,197 @@
+// Which server of a URL with several is the primary. Each is asked once a second. A server is used while its word is at
+// most PROVEN_MS old, and never one of a timeline before the newest that was seen: a primary that was stopped while
+// another was promoted, and goes on, must not answer from what it had.
+
+import { DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
+import pg from 'pg'
+import { type ConnectionUrl, serversOf, tlsOf } from './connection-url.ts'
+import { PRIMARY_TIMELINE } from './life.ts'
+import { isBroken, unavailable } from './troubles.ts'
+
+export interface Place {
+  to: ConnectionUrl
+  /** Host and port, for messages. */
+  name: string
+  /** 0: not asked yet. */
+  timeline: number
+}
+
+export interface Servers {
+  /** The primary, if it has said within PROVEN_MS that it is; of a URL with one server always that one. */
+  proven(): Place | undefined
+  /** As it was last known; the first of the URL before any has answered. */
+  last(): Place
+  /** Asks all of them now. */
+  find(): Promise<void>
+  /** `onChange`: another is the primary. Asking goes on until everybody has left. */
+  join(onChange: (now: Place) => void): () => Promise<void>
+}
+
+interface Said {
+  system: string
+  /** Null: a standby. */
+  timeline: number | null
+}
+
+type Answer = { place: Place } & ({ said: Said } | { error: unknown })
+
+const BEAT_MS = 1_000
+const ANSWER_MS = 1_000
+/**
+ * Several beats, so that one late answer costs nothing; well below the time after which another may be promoted (20 s
+ * with Patroni's `ttl` of deploy/patroni).
+ */
+const PROVEN_MS = 4_000
+
+const ASK = `select (select system_identifier::text from pg_control_system()) as system, ${PRIMARY_TIMELINE} as timeline`
+
+export function findServers(
+  { url, ca }: { url: string; ca?: string },
+  onPrimary?: (now: Place, before: Place) => void,
+  beatMs = BEAT_MS,
+): Servers {
+  const places = serversOf(url).map((to): Place => ({ to, name: `${to.host}:${to.port}`, timeline: 0 }))
+  const [first] = places as [Place]
+  if (places.length === 1)
+    return { proven: () => first, last: () => first, find: async () => {}, join: () => async () => {} }
+
+  const watchers = places.map((place) => ({ place, ...watch(place.to, ca) }))
+  const members = new Set<(now: Place) => void>()
+  let current = first
+  let provenAt = Number.NEGATIVE_INFINITY
+  let newest = { system: '', timeline: 0 }
+  let looking: Promise<void> | undefined
+  let beat: NodeJS.Timeout | undefined
+
+  const look = async (): Promise<void> => {
+    const askedAt = performance.now()
+    const answers = await Promise.all(
+      watchers.map(async ({ place, ask }): Promise<Answer> => {
+        try {
+          return { place, said: await ask() }
+        } catch (error) {
+          return { place, error }
+        }
+      }),
+    )
+    const found = primaryOf(answers, newest)
+    newest = found
+    provenAt = askedAt
+    if (found.place.to === current.to && found.timeline === current.timeline) return
+    const before = current
+    current = { ...found.place, timeline: found.timeline }
+    for (const onChange of members) onChange(current)
+    if (before.timeline > 0) onPrimary?.(current, before)
+  }
+  const find = (): Promise<void> => {
+    looking ??= look().finally(() => {
+      looking = undefined
+    })
+    return looking
+  }
+  const keepLooking = (): void => {
+    beat = setTimeout(async () => {
+      // Who needs a server asks again, and is told why there is none.
+      await find().catch(() => {})
+      if (members.size > 0) keepLooking()
+    }, beatMs)
+  }
+  return {
+    proven: () => (performance.now() - provenAt <= PROVEN_MS ? current : undefined),
+    last: () => current,
+    find,
+    join(onChange) {
+      members.add(onChange)
+      if (members.size === 1) keepLooking()
+      return async () => {
+        members.delete(onChange)
+        if (members.size > 0) return
+        clearTimeout(beat)
+        await looking?.catch(() => {})
+        await Promise.all(watchers.map(({ close }) => close()))
+      }
+    },
+  }
+}
+
+/** Each connection goes to the server that is the primary when it is opened. */
+export function placedClient(servers: Servers, ca: string | undefined, placeOf: WeakMap<object, Place>) {
+  return class extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      const place = servers.last()
+      super({ ...config, host: place.to.host, port: place.to.port, ssl: tlsOf(place.to, ca) })
+      placeOf.set(this, place)
+    }
+  }
+}
+
+/** Throws why there is none. */
+function primaryOf(
+  answers: Answer[],
+  newest: { system: string; timeline: number },
+): { place: Place; system: string; timeline: number } {
+  const primaries = answers.flatMap((answer) =>
+    'said' in answer && answer.said.timeline !== null
+      ? [{ place: answer.place, system: answer.said.system, timeline: answer.said.timeline }]
+      : [],
+  )
+  const [first] = primaries.toSorted((one, other) => other.timeline - one.timeline)
+  const systems = new Set(answers.flatMap((answer) => ('said' in answer ? [answer.said.system] : [])))
+  if (systems.size > 1)
+    throw new DatabaseUnavailableError(
+      `the servers of the Postgres url belong to different clusters: ${answers.map(wordsOf).join('; ')}`,
+    )
+  if (first && (first.system !== newest.system || first.timeline >= newest.timeline)) return first
+  // A refused login or a bad certificate is no outage: waiting does not heal it.
+  for (const answer of answers) if ('error' in answer && !isBroken(answer.error)) throw answer.error
+  const old = first ? `; timeline ${newest.timeline} was seen, and an older one is not served` : ''
+  throw unavailable(`no server of the Postgres url is a primary: ${answers.map(wordsOf).join('; ')}${old}`)
+}
+
+function wordsOf(answer: Answer): string {
+  const { name } = answer.place
+  if ('error' in answer)
+    return `${name}: ${(answer.error as Error).message || (answer.error as { code?: string }).code}`
+  const { system, timeline } = answer.said
+  return `${name}: ${timeline === null ? 'a standby' : `a primary of timeline ${timeline}`} (cluster ${system})`
+}
+
+/** One connection, which is opened again when it broke. */
+function watch(to: ConnectionUrl, ca: string | undefined): { ask(): Promise<Said>; close(): Promise<void> } {
+  let client: pg.Client | undefined
+  const drop = (): void => {
+    client?.end().catch(() => {})
+    client = undefined
+  }
+  const connected = async (): Promise<pg.Client> => {
+    if (client) return client
+    const opened = new pg.Client({
+      ...{ host: to.host, port: to.port, user: to.user, database: to.database, ssl: tlsOf(to, ca) },
+      ...(to.password !== undefined && { password: to.password }),
+      ...{ application_name: 'loci-primary', connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS },
+      keepAlive: true,
+    })
+    // Without a listener an error between two beats would end the process.
+    opened.on('error', () => {
+      if (client === opened) drop()
+    })
+    await opened.connect()
+    client = opened
+    return opened
+  }
+  return {
+    async ask() {
+      try {
+        const { rows } = await (await connected()).query<Said>(ASK)
+        return rows[0] as Said
+      } catch (error) {
+        drop()
+        throw error
+      }
+    },
+    async close() {
+      await client?.end().catch(() => {})
+      client = undefined
+    },
+  }
+}
