@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 import { isUnavailable, sqlState } from './errors.ts'
@@ -34,6 +36,26 @@ describe('pool', { concurrency: true }, () => {
     assert.equal(rowCount, 1)
     assert.deepEqual(rows, [{ big: 9007199254740991, plain: '{1,NULL,{3}}', bigs: [1, null, 3], money: '1.50', at }])
     await assert.rejects(pool.query({ text: 'select 9007199254740992::int8' }), /select it as text/)
+  })
+
+  // Everybody else is trusted by this server. Mutant: PlacedClient without the password.
+  test('a login proves its password, and a wrong one is told as that', async () => {
+    const hba = join(server.dataDirectory, 'pg_hba.conf')
+    writeFileSync(hba, `host all proven all scram-sha-256\n${readFileSync(hba, 'utf8')}`)
+    await using admin = testPool({ url: server.adminUrl() })
+    await admin.query({ text: `create role proven login password 's%cret'` })
+    await admin.query({ text: 'select pg_reload_conf()' })
+    const url = (password: string) => `postgres://proven:${password}@127.0.0.1:${server.port}/postgres`
+    await until(async () => {
+      await using pool = testPool({ url: url('wrong') })
+      return pool.query({ text: 'select 1' }).then(
+        () => false,
+        (error) => sqlState(error) === '28P01',
+      )
+    })
+    await using pool = testPool({ url: url('s%25cret') })
+    const { rows } = await pool.query({ text: 'select current_user as name' })
+    assert.deepEqual(rows, [{ name: 'proven' }])
   })
 
   test('a named statement is prepared once per connection', async () => {

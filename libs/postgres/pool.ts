@@ -363,7 +363,6 @@ function connectionOptions(
   return {
     user: to.user,
     database: to.database,
-    ...(to.password !== undefined && { password: to.password }),
     application_name: options.applicationName,
     max: options.connectionsMax,
     connectionTimeoutMillis: connectMs,

@@ -119,7 +119,9 @@ export function placedClient(servers: Servers, ca: string | undefined, placeOf: 
   return class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
       const place = servers.last()
-      super({ ...config, host: place.to.host, port: place.to.port, ssl: tlsOf(place.to, ca) })
+      const { host, port, password } = place.to
+      // The pool hides the password from whoever lists its options, and so from a copy of them.
+      super({ ...config, host, port, ...(password !== undefined && { password }), ssl: tlsOf(place.to, ca) })
       placeOf.set(this, place)
     }
   }
