@@ -111,6 +111,8 @@ async function run(
       ledger.fail(operation.changes)
       if (outcome.kind === 'answer' && outcome.status === 500) ledger.contradictions.push(shown(outcome))
       else if (outcome.kind === 'refused' || outcome.status >= 429) await sleep(REFUSED_PAUSE_MS)
+      // Its claim met a lock that was not given in time: nothing was done, and it says when to come again.
+      else if (isInProgress(outcome)) await sleep(REFUSED_PAUSE_MS)
       else if (outcome.status !== (operation.refusal ?? 412))
         ledger.contradictions.push(`${operation.request.method}: ${shown(outcome)}`)
     }
@@ -154,6 +156,12 @@ function isDone(outcome: Outcome, { alsoDone }: Operation): boolean {
 
 function isUnknown(outcome: Outcome): boolean {
   return outcome.kind === 'answer' && outcome.status === 500 && outcome.body.includes('"code":"OUTCOME_UNKNOWN"')
+}
+
+function isInProgress(outcome: Outcome): boolean {
+  return (
+    outcome.kind === 'answer' && outcome.status === 409 && outcome.body.includes('"code":"IDEMPOTENCY_IN_PROGRESS"')
+  )
 }
 
 function shown(outcome: Outcome): string {

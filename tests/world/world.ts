@@ -146,8 +146,8 @@ export async function startWorld({
   }
   try {
     // One after the other: both make the roles of the one server.
-    await prepareDatabase(postgres, 'daemon', programs)
-    if (management) await prepareDatabase(postgres, 'management', programs)
+    await prepareDatabase(postgres, 'daemon', programs, settings)
+    if (management) await prepareDatabase(postgres, 'management', programs, settings)
     if (management) {
       world.management = await programs.startProgram('management', managementSettings())
       await untilReady(world.management.url)
@@ -198,12 +198,19 @@ export async function prepareDatabase(
   postgres: Throwaway,
   program: ProgramName,
   programs: Pick<Programs, 'runCommand'> = { runCommand },
+  { LOCI_DATABASE_CA: ca }: Record<string, string> = {},
 ): Promise<void> {
   const database = DATABASES[program]
-  await runSql(postgres.adminUrl(), databaseSql(database))
+  // Where each database has a server of its own, it was made there.
+  const isThere = await runSql(postgres.adminUrl(database), 'select').then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) await runSql(postgres.adminUrl(), databaseSql(database))
   await runSql(postgres.adminUrl(database), rolesSql({ database, program }))
   const { code, stderr } = await programs.runCommand(program, ['migrate'], {
     LOCI_DATABASE_OWNER_URL: postgres.url(loginsOf(program).owner, database),
+    ...(ca === undefined ? {} : { LOCI_DATABASE_CA: ca }),
   })
   if (code !== 0) throw new Error(`${program} migrate ended with ${code}: ${stderr}`)
 }
