@@ -21,6 +21,7 @@ import {
   probeSpace,
   readOldestSnapshot,
   readProblem,
+  requirePrimary,
 } from '@loci/postgres/watch.ts'
 import { createActivity } from './access/activity.ts'
 import { adminAccess } from './access/admin.ts'
@@ -153,7 +154,7 @@ export async function createDaemon(options: DaemonOptions) {
     keepPartitions,
   })
   const management = managementOf(settings)
-  const verify = management ? { verify: requireOwnLife } : {}
+  const verify = { verify: management ? requireOwnLife : requirePrimary }
   const pool = open('loci-daemon', settings.databaseConnectionsMax, verify)
   const shares = sharePool(pool, {
     ...{ connectionsMax: settings.databaseConnectionsMax, refusal: overloaded },

@@ -13,7 +13,7 @@ import { createWaiting } from '@loci/chassis/waiting.ts'
 import { poolOpener } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
 import { sharePool } from '@loci/postgres/shares.ts'
-import { listPartitionGaps, probeSpace, readOldestSnapshot, readProblem } from '@loci/postgres/watch.ts'
+import { listPartitionGaps, probeSpace, readOldestSnapshot, readProblem, requirePrimary } from '@loci/postgres/watch.ts'
 import { createAttempts } from './access/attempts.ts'
 import { callerAccess } from './access/caller.ts'
 import { cellAccess } from './access/cell.ts'
@@ -106,7 +106,7 @@ export async function createManagement(options: ManagementOptions): Promise<Serv
       ),
     keepPartitions,
   })
-  const pool = open('loci-management', settings.databaseConnectionsMax)
+  const pool = open('loci-management', settings.databaseConnectionsMax, { verify: requirePrimary })
   const shares = sharePool(pool, { connectionsMax: settings.databaseConnectionsMax, refusal: overloaded })
   // Probes, waiting polls and maintenance must not queue behind the requests that they watch over.
   const background = open('loci-management-background', 10)

@@ -5,6 +5,7 @@ import type { Capability } from '@loci/capability/capability.ts'
 import { DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 import { DATABASE_LIFE } from '@loci/postgres/life.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import { requirePrimary } from '@loci/postgres/watch.ts'
 import {
   type AuthorityChanges,
   type CredentialStatus,
@@ -109,6 +110,7 @@ export async function readCredentialStatus(
  * and must not serve what was deleted in between.
  */
 export async function requireOwnLife(query: <Row extends object>(text: string) => Promise<Row[]>): Promise<void> {
+  await requirePrimary(query)
   const [cell] = await query<{ isRestored: boolean }>(`select ${IS_RESTORED} as "isRestored" from loci.cell`)
   if (cell?.isRestored)
     throw new DatabaseUnavailableError('PostgreSQL of this cell was restored; it serves after a full resync')

@@ -43,7 +43,7 @@ const PHRASES: Record<StoreTrouble, string> = {
   refused: 'refuses the login of this program: look at its role and password',
   full: 'no space left on its disk: reads go on, writes fail',
   slow: 'statements take longer than they may and are cancelled',
-  read_only: 'read-only: reads go on, writes do not',
+  read_only: 'read-only: writes fail, and from a standby nothing is read',
   partition: 'a table has no partition for now',
 }
 

@@ -7,8 +7,9 @@ import { findServers, type Servers } from './primary.ts'
 import { type Pair, startPair } from './testing/standby.ts'
 import { until } from './testing/until.ts'
 
-/** PROVEN_MS of primary.ts and something. */
-const NOT_PROVEN_MS = 4_500
+/** As in primary.ts. */
+const PROVEN_MS = 4_000
+const NOT_PROVEN_MS = PROVEN_MS + 500
 const NEVER_MS = 3_600_000
 
 let pair: Pair
@@ -87,7 +88,11 @@ test('a primary that stood still while another was promoted answers nothing when
     await sleep(NOT_PROVEN_MS)
     await pair.promote()
     goOn()
-    assert.equal(await portOf(pool), pair.standby.port)
+    await until(async () => {
+      const port = await portOf(pool).catch(() => 0)
+      assert.notEqual(port, pair.primary.port)
+      return port === pair.standby.port
+    })
   })
 })
 
@@ -104,11 +109,27 @@ test('what runs on a server that is no longer the primary is broken off, and the
     await client.query({ text: 'begin' })
     const sleeping = assert.rejects(client.query({ text: 'select pg_sleep(1)' }), isUnavailable)
     await pair.promote()
-    await servers.find()
+    await assert.rejects(servers.find(), /since a moment/)
     await sleeping
     await assert.rejects(client.query({ text: 'select 1' }), /primary of PostgreSQL is another server now|broke/)
     client.release()
     assert.deepEqual(changes, [`${pair.primary.port}/1 ${pair.standby.port}/2`])
+  })
+})
+
+// Mutants: isSettled always true; promotedAt long ago.
+test('who was promoted is used when no word about another can hold any more, also by who has just started', async () => {
+  await using(undefined, async (pool) => {
+    assert.equal(await portOf(pool), pair.primary.port)
+    await pair.killPrimary()
+    const startedAt = performance.now()
+    await pair.promote()
+    const first = async (open: (act: (one: Pool) => Promise<void>) => Promise<void>) => {
+      await open((one) => until(async () => (await portOf(one).catch(() => 0)) === pair.standby.port))
+      return performance.now() - startedAt
+    }
+    const both = await Promise.all([first((act) => act(pool)), first((act) => using(undefined, act))])
+    for (const ms of both) assert.ok(ms >= PROVEN_MS, `${both}`)
   })
 })
 

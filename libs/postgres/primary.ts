@@ -1,7 +1,10 @@
 // Which server of a URL with several is the primary. Each is asked once a second. A server is used while its word is at
 // most PROVEN_MS old, and never one of a timeline before the newest that was seen: a primary that was stopped while
-// another was promoted, and goes on, must not answer from what it had.
+// another was promoted, and goes on, must not answer from what it had. Who was promoted is used PROVEN_MS later, when
+// no process can use the one before any more: behind a PgBouncer of its own that one may be a standby by now, and goes
+// on to answer on connections that were open.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 import pg from 'pg'
 import { type ConnectionUrl, serversOf, tlsOf } from './connection-url.ts'
@@ -31,6 +34,8 @@ interface Said {
   system: string
   /** Null: a standby. */
   timeline: number | null
+  /** It was promoted longer ago than any word about another holds. */
+  isSettled: boolean
 }
 
 type Answer = { place: Place } & ({ said: Said } | { error: unknown })
@@ -43,7 +48,10 @@ const ANSWER_MS = 1_000
  */
 const PROVEN_MS = 4_000
 
-const ASK = `select (select system_identifier::text from pg_control_system()) as system, ${PRIMARY_TIMELINE} as timeline`
+// The control file learns a timeline with the first checkpoint on it, which comes with the promotion.
+const ASK = `select (select system_identifier::text from pg_control_system()) as system, ${PRIMARY_TIMELINE} as timeline,
+  (select timeline_id = 1 or (timeline_id = ${PRIMARY_TIMELINE} and checkpoint_time < now() - interval '${PROVEN_MS} ms')
+    from pg_control_checkpoint()) as "isSettled"`
 
 export function findServers(
   { url, ca }: { url: string; ca?: string },
@@ -60,6 +68,7 @@ export function findServers(
   let current = first
   let provenAt = Number.NEGATIVE_INFINITY
   let newest = { system: '', timeline: 0 }
+  let promotedAt = 0
   let looking: Promise<void> | undefined
   let beat: NodeJS.Timeout | undefined
 
@@ -76,12 +85,22 @@ export function findServers(
     )
     const found = primaryOf(answers, newest)
     newest = found
+    if (found.place.to !== current.to || found.timeline !== current.timeline) {
+      const before = current
+      current = { ...found.place, timeline: found.timeline }
+      promotedAt = found.isSettled ? Number.NEGATIVE_INFINITY : performance.now()
+      for (const onChange of members) onChange(current)
+      if (before.timeline > 0) onPrimary?.(current, before)
+      // Who has just started has nothing to tell its callers yet.
+      else if (!found.isSettled) await sleep(PROVEN_MS)
+    }
+    if (performance.now() - promotedAt < PROVEN_MS) {
+      provenAt = Number.NEGATIVE_INFINITY
+      throw unavailable(
+        `${current.name} is the primary of PostgreSQL since a moment: others may still read from the one before`,
+      )
+    }
     provenAt = askedAt
-    if (found.place.to === current.to && found.timeline === current.timeline) return
-    const before = current
-    current = { ...found.place, timeline: found.timeline }
-    for (const onChange of members) onChange(current)
-    if (before.timeline > 0) onPrimary?.(current, before)
   }
   const find = (): Promise<void> => {
     looking ??= look().finally(() => {
@@ -131,10 +150,10 @@ export function placedClient(servers: Servers, ca: string | undefined, placeOf: 
 function primaryOf(
   answers: Answer[],
   newest: { system: string; timeline: number },
-): { place: Place; system: string; timeline: number } {
+): { place: Place; system: string; timeline: number; isSettled: boolean } {
   const primaries = answers.flatMap((answer) =>
     'said' in answer && answer.said.timeline !== null
-      ? [{ place: answer.place, system: answer.said.system, timeline: answer.said.timeline }]
+      ? [{ place: answer.place, ...answer.said, timeline: answer.said.timeline }]
       : [],
   )
   const [first] = primaries.toSorted((one, other) => other.timeline - one.timeline)

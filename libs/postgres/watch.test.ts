@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { storeTroubleOf } from '@loci/contract/store-trouble.ts'
+import { isUnavailable } from './errors.ts'
 import type { Pool } from './pool.ts'
 import { openPool } from './pool.ts'
+import { startPair } from './testing/standby.ts'
 import { startThrowaway, type Throwaway } from './testing/throwaway.ts'
 import { execute, transaction } from './transaction.ts'
-import { listPartitionGaps, probeSpace, readOldestSnapshot, SPACE_PROBE } from './watch.ts'
+import { listPartitionGaps, probeSpace, readOldestSnapshot, readProblem, requirePrimary, SPACE_PROBE } from './watch.ts'
 
 let server: Throwaway
 let admin: Pool
@@ -134,3 +137,18 @@ test('a write that finds no partition makes it and is done again, once', async (
 function disposable(pool: Pool): AsyncDisposable & { pool: Pool } {
   return { pool, [Symbol.asyncDispose]: () => pool.close() }
 }
+
+// Mutant: requirePrimary() that asks for transaction_read_only, which a role can turn off for itself.
+test('nothing that serves requests reads from a standby, or before a recovery is over', async () => {
+  await using pair = await startPair({ isSynchronous: false })
+  const url = pair.standby.adminUrl()
+  const options = { url, applicationName: 'watch-test', connectionsMax: 1, onError: () => {} }
+  await using plain = disposable(openPool(options))
+  const seen = await readProblem(plain.pool)
+  assert.match(seen ?? '', /from a standby nothing is read/)
+  await using serving = disposable(openPool({ ...options, verify: requirePrimary }))
+  const told = await serving.pool.query({ text: 'select 1' }).catch((error: unknown) => error)
+  assert.deepEqual([isUnavailable(told), storeTroubleOf(told)], [true, 'read_only'])
+  await pair.promote()
+  await serving.pool.query({ text: 'select 1' })
+})

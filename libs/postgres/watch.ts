@@ -1,6 +1,7 @@
 // Asks the database how it is, so that readiness can say what no request has met yet.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 import { sqlState } from './errors.ts'
 import type { Pool, Sql } from './pool.ts'
 import { transaction } from './transaction.ts'
@@ -11,7 +12,23 @@ export async function readProblem(sql: Sql): Promise<string | undefined> {
     name: 'watch',
     text: `select current_setting('transaction_read_only') = 'on' as "readOnly"`,
   })
-  return rows[0]?.readOnly ? 'read-only: reads go on, writes do not' : undefined
+  return rows[0]?.readOnly ? 'read-only: writes fail, and from a standby nothing is read' : undefined
+}
+
+/** As PostgreSQL says it of a write: what such a server is in trouble with is `read_only` (store-trouble.ts). */
+const READ_ONLY = '25006'
+
+/**
+ * For connections that serve requests, asked when they are opened: a standby may not have yet what was acknowledged,
+ * and a server that is being restored has what was deleted since, until its recovery is over and it has another life.
+ */
+export async function requirePrimary(query: <Row extends object>(text: string) => Promise<Row[]>): Promise<void> {
+  const [server] = await query<{ isStandby: boolean }>('select pg_is_in_recovery() as "isStandby"')
+  if (!server?.isStandby) return
+  const cause = Object.assign(new Error('it is in recovery'), { code: READ_ONLY })
+  throw new DatabaseUnavailableError('PostgreSQL is a standby, or its recovery is not over: nothing is read from it', {
+    cause,
+  })
 }
 
 /** One round trip, for a health check that must really ask. */

@@ -111,7 +111,9 @@ export async function startThrowaway(options: ThrowawayOptions = {}): Promise<Th
       }
     },
     async remove() {
-      if (running.has(cluster)) await run('pg_ctl', ['stop', '--wait', '--mode=immediate', '-D', dataDirectory])
+      // One that has ended by itself, as after a recovery without its end, has no such file.
+      const isThere = running.has(cluster) && existsSync(join(dataDirectory, 'postmaster.pid'))
+      if (isThere) await run('pg_ctl', ['stop', '--wait', '--mode=immediate', '-D', dataDirectory])
       running.delete(cluster)
       rmSync(directory, { recursive: true, force: true })
     },
