@@ -6,31 +6,21 @@ import { connect as connectTcp } from 'node:net'
 import { findPortHolder } from '@loci/chassis/port-holder.ts'
 import { connectManagement } from '@loci/sdk/client.ts'
 import { Loci } from '@loci/sdk/loci.ts'
-import { EXIT } from '../failure.ts'
 import { meantBy } from '../profiles/connection.ts'
 import { filesOf, readKeys, readProfiles } from '../profiles/profiles.ts'
 import type { Call, Result } from '../tree/command.ts'
 import { dataDirectoryOf, readJson } from '../up/files.ts'
 import { addressesOf, DEFAULT_PORT, findSupervisor, type State } from '../up/state.ts'
-import { columns, counted } from './shown.ts'
-
-interface Finding {
-  status: 'ok' | 'warn' | 'fail'
-  cause: string
-  fix?: string
-}
+import { type Check, type Finding, fail, findings, ok, warn } from './findings.ts'
+import { counted } from './shown.ts'
 
 const NODE_MIN = 24
 const SKEW_MS_MAX = 30_000
 const FREE_BYTES_MIN = 500_000_000
 const ASK_MS = 5_000
 
-const ok = (cause: string): Finding => ({ status: 'ok', cause })
-const fail = (cause: string, fix: string): Finding => ({ status: 'fail', cause, fix })
-const warn = (cause: string, fix: string): Finding => ({ status: 'warn', cause, fix })
-
 export async function doctor(call: Call): Promise<Result> {
-  const checks: readonly (readonly [name: string, look: () => Finding | Promise<Finding>])[] = [
+  const checks: readonly Check[] = [
     ['node', () => node(process.versions.node)],
     ['config', () => config(call)],
     ['credentials', () => credentials(call)],
@@ -44,22 +34,9 @@ export async function doctor(call: Call): Promise<Result> {
     ['ports', () => ports(call)],
     ['proxy', () => proxy(call, urlOf(call))],
   ]
-  const found: (Finding & { name: string })[] = []
-  for (const [name, look] of checks) {
-    const finding = await Promise.resolve()
-      .then(look)
-      .catch((error: Error & { fields?: { hint?: string } }) =>
-        fail(error.message, error.fields?.hint ?? 'loci up, or loci login'),
-      )
-    found.push({ name, ...finding })
-  }
-  const lines = columns(found.map(({ status, name, cause }) => [status, name, cause]))
-  const shown = lines.flatMap((line, at) => {
-    const fix = found[at]?.fix
-    return fix ? [line, `      ${fix}`] : [line]
-  })
-  const failed = found.filter(({ status }) => status === 'fail').length
-  return { data: { checks: found, failed }, lines: shown, exit: failed > 0 ? EXIT.unexpected : EXIT.ok }
+  return findings(checks, (error: Error & { fields?: { hint?: string } }) =>
+    fail(error.message, error.fields?.hint ?? 'loci up, or loci login'),
+  )
 }
 
 function urlOf(call: Call): string | undefined {

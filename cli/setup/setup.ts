@@ -8,10 +8,10 @@ import { newKeyPair, type PrivateJwk } from '@loci/capability/jws.ts'
 import { type DatabaseProgram, loginsOf } from '@loci/postgres/roles.ts'
 import { CommandFailure, usage } from '../failure.ts'
 import type { Call, Result } from '../tree/command.ts'
-import { readText } from '../up/files.ts'
 import { addOrFindCell, makeOrFindOrganization } from '../up/first-start.ts'
 import { findPrograms, type ProgramName, runCommand, type Settings } from '../up/programs.ts'
 import { findDatabases, findLogins, loginUrl, passwordIn, prepareDatabase, readVersion } from '../up/store.ts'
+import { administrator } from './administrator.ts'
 import { type Chosen, chosenFor, keepChosen } from './chosen.ts'
 import { type Folder, folderAt, makeFolder, UNITS } from './folder.ts'
 import { readiness } from './health.ts'
@@ -116,14 +116,6 @@ export async function setup(call: Call): Promise<Result> {
       `Back up ${folder.path}, apart from the databases: without the sealing keys they cannot be read.`,
     ],
   }
-}
-
-function administrator(call: Call): string | undefined {
-  const file = call.text('database-url-file')
-  if (file === undefined) return undefined
-  const url = readText(resolve(call.host.cwd, file))
-  if (!url || !/^postgres(ql)?:\/\//.test(url)) throw usage(`${file} holds no address that begins with postgres://`)
-  return url
 }
 
 function urlNames(): string[] {

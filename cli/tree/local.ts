@@ -68,6 +68,21 @@ export const LOCAL: readonly Command[] = [
     run: async (call) => (await import('../setup/setup.ts')).setup(call),
   },
   {
+    path: 'backup check',
+    summary: 'whether what is written could be restored: WAL, backups, erasures that management knows',
+    options: [
+      {
+        name: 'database-url-file',
+        value: 'file',
+        summary: 'a file with the address of the database for its administrator',
+      },
+      { name: 'stanza', value: 'name', summary: 'of pgBackRest; without it backups are not looked at' },
+      { name: 'pgbackrest-config', value: 'file', summary: 'another one than /etc/pgbackrest.conf' },
+      { name: 'max-age-hours', value: 'hours', summary: 'how old the last backup may be (26)' },
+    ],
+    run: async (call) => (await import('../backup/check.ts')).checkBackup(call),
+  },
+  {
     path: 'down',
     summary: 'stop it; the data stays',
     options: [DATA],

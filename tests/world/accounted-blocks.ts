@@ -54,6 +54,7 @@ export const REASONS: Readonly<Record<string, string>> = {
     'certificates and hosts of an installation stand in it; cli/setup/setup.test.ts runs the command',
   'docs/operations/releases.md': 'needs a release that was published; `test:system -- shipped` builds one twice',
   'docs/operations/encoder.md': 'needs an archive of 288 MB from elsewhere',
+  'docs/operations/backups.md': 'takes minutes: `test:system -- backup` runs each of its commands',
   'docs/import.md#ndjson': 'cli/import/import.test.ts reads it',
   'docs/meaning.md': 'needs word lists and a model from elsewhere, and hours',
   'docs/operations/what-to-do-when.md': 'needs a collector of traces; `trace` does the same with its own',
