@@ -17,6 +17,8 @@ export interface Place {
   name: string
   /** 0: not asked yet. */
   timeline: number
+  /** Through a PgBouncer. */
+  isPooled: boolean
 }
 
 export interface Servers {
@@ -34,6 +36,8 @@ interface Said {
   system: string
   /** Null: a standby. */
   timeline: number | null
+  /** Of the server's process; a PgBouncer tells another one at the login. */
+  pid: number
   /** It was promoted longer ago than any word about another holds. */
   isSettled: boolean
 }
@@ -49,7 +53,7 @@ const ANSWER_MS = 1_000
 const PROVEN_MS = 4_000
 
 // The control file learns a timeline with the first checkpoint on it, which comes with the promotion.
-const ASK = `select (select system_identifier::text from pg_control_system()) as system, ${PRIMARY_TIMELINE} as timeline,
+const ASK = `select (select system_identifier::text from pg_control_system()) as system, ${PRIMARY_TIMELINE} as timeline, pg_backend_pid() as pid,
   (select timeline_id = 1 or (timeline_id = ${PRIMARY_TIMELINE} and checkpoint_time < now() - interval '${PROVEN_MS} ms')
     from pg_control_checkpoint()) as "isSettled"`
 
@@ -58,12 +62,14 @@ export function findServers(
   onPrimary?: (now: Place, before: Place) => void,
   beatMs = BEAT_MS,
 ): Servers {
-  const places = serversOf(url).map((to): Place => ({ to, name: `${to.host}:${to.port}`, timeline: 0 }))
+  const places = serversOf(url).map(
+    (to): Place => ({ to, name: `${to.host}:${to.port}`, timeline: 0, isPooled: false }),
+  )
   const [first] = places as [Place]
   if (places.length === 1)
     return { proven: () => first, last: () => first, find: async () => {}, join: () => async () => {} }
 
-  const watchers = places.map((place) => ({ place, ...watch(place.to, ca) }))
+  const watchers = places.map((place) => ({ place, ...watch(place, ca) }))
   const members = new Set<(now: Place) => void>()
   let current = first
   let provenAt = Number.NEGATIVE_INFINITY
@@ -83,6 +89,9 @@ export function findServers(
         }
       }),
     )
+    // It has said itself that it leads no more: its old word does not hold for the rest of its time.
+    const own = answers.find(({ place }) => place.to === current.to)
+    if (own && 'said' in own && own.said.timeline === null) provenAt = Number.NEGATIVE_INFINITY
     const found = primaryOf(answers, newest)
     newest = found
     if (found.place.to !== current.to || found.timeline !== current.timeline) {
@@ -133,14 +142,36 @@ export function findServers(
   }
 }
 
+/**
+ * Behind a PgBouncer a connection outlives its PostgreSQL, which may come back as a standby with commits that no other
+ * server has: a creation was acknowledged from one, and lost. So the connection says that its server is none. With the
+ * setting `track_extra_parameters = in_hot_standby` PgBouncer compares this before each transaction, tries to set what
+ * differs, which PostgreSQL refuses, and ends the connection before anything was read (08P01).
+ */
+const NO_STANDBY = { in_hot_standby: 'off' }
+
+/** Tells PgBouncer so, where there is one. The driver has no option for it; PostgreSQL itself refuses such a login. */
+export class Client extends pg.Client {
+  constructor(config: pg.ClientConfig, isPooled: boolean) {
+    super(config)
+    if (!isPooled) return
+    const driver = this as unknown as { getStartupConf(): object }
+    const usual = driver.getStartupConf.bind(this)
+    driver.getStartupConf = () => ({ ...usual(), ...NO_STANDBY })
+  }
+}
+
 /** Each connection goes to the server that is the primary when it is opened. */
 export function placedClient(servers: Servers, ca: string | undefined, placeOf: WeakMap<object, Place>) {
-  return class extends pg.Client {
+  return class extends Client {
     constructor(config?: pg.ClientConfig) {
       const place = servers.last()
       const { host, port, password } = place.to
       // The pool hides the password from whoever lists its options, and so from a copy of them.
-      super({ ...config, host, port, ...(password !== undefined && { password }), ssl: tlsOf(place.to, ca) })
+      super(
+        { ...config, host, port, ...(password !== undefined && { password }), ssl: tlsOf(place.to, ca) },
+        place.isPooled,
+      )
       placeOf.set(this, place)
     }
   }
@@ -178,20 +209,22 @@ function wordsOf(answer: Answer): string {
 }
 
 /** One connection, which is opened again when it broke. */
-function watch(to: ConnectionUrl, ca: string | undefined): { ask(): Promise<Said>; close(): Promise<void> } {
-  let client: pg.Client | undefined
+function watch(place: Place, ca: string | undefined): { ask(): Promise<Said>; close(): Promise<void> } {
+  const { to } = place
+  let client: Client | undefined
   const drop = (): void => {
     client?.end().catch(() => {})
     client = undefined
   }
-  const connected = async (): Promise<pg.Client> => {
+  const connected = async (): Promise<Client> => {
     if (client) return client
-    const opened = new pg.Client({
+    const config = {
       ...{ host: to.host, port: to.port, user: to.user, database: to.database, ssl: tlsOf(to, ca) },
       ...(to.password !== undefined && { password: to.password }),
       ...{ application_name: 'loci-primary', connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS },
       keepAlive: true,
-    })
+    }
+    const opened = new Client(config, place.isPooled)
     // Without a listener an error between two beats would end the process.
     opened.on('error', () => {
       if (client === opened) drop()
@@ -200,16 +233,24 @@ function watch(to: ConnectionUrl, ca: string | undefined): { ask(): Promise<Said
     client = opened
     return opened
   }
+  const ask = async (): Promise<Said> => {
+    try {
+      const asked = await connected()
+      const { rows } = await asked.query<Said>(ASK)
+      const said = rows[0] as Said
+      const { processID: pid } = asked as unknown as { processID: number }
+      if (pid === said.pid || place.isPooled) return said
+      place.isPooled = true
+      // Its word is asked for again by a connection that a standby can not have.
+      drop()
+      return await ask()
+    } catch (error) {
+      drop()
+      throw error
+    }
+  }
   return {
-    async ask() {
-      try {
-        const { rows } = await (await connected()).query<Said>(ASK)
-        return rows[0] as Said
-      } catch (error) {
-        drop()
-        throw error
-      }
-    },
+    ask,
     async close() {
       await client?.end().catch(() => {})
       client = undefined

@@ -55,6 +55,8 @@ interface TellerOptions {
 
 const CLASSES = ['event', 'tool_outcome', 'fact', 'tool_outcome', 'fact']
 const RETRY_MS = 100
+/** Two minutes: a fail-over of three machines takes half of one. */
+const TRIES_MAX = 1_200
 
 export function startTellers({ parties, daemons, tellers, seed, name }: TellerOptions): Tellers {
   const told: Told[] = []
@@ -135,7 +137,7 @@ export function startTellers({ parties, daemons, tellers, seed, name }: TellerOp
           return false
         }
         if (isUnknown && once) return false
-        if (tries > 300) {
+        if (tries > TRIES_MAX) {
           wrong.push(`${entries[0]?.id} was never taken: ${JSON.stringify(outcome)}`)
           return false
         }

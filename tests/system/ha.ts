@@ -7,6 +7,7 @@ import { type Cluster, startCluster } from '../robustness/ha/cluster.ts'
 import { type Fault, inflict } from '../robustness/ha/faults.ts'
 import { startLoad } from '../robustness/ha/load.ts'
 import { type Machines, startMachines } from '../robustness/ha/machines.ts'
+import { readAfterSwitchover } from '../robustness/ha/pooled.ts'
 import { asPostgres } from '../robustness/ha/postgres.ts'
 import { haveSoftware } from '../robustness/ha/software.ts'
 import { seedOfRun } from '../robustness/seeded.ts'
@@ -43,6 +44,7 @@ await reportOn(async (report) => {
   const world = await startWorld({ replicas: 2, postgres, settings: { LOCI_DATABASE_CA: machines.ca } })
   try {
     await survives(report, world, machines, [cell, control])
+    await pooled(report, machines, cell)
     await asynchronous(report, world, machines, cell)
     await staysWithTheOld(report, world, machines, cell)
   } finally {
@@ -108,6 +110,21 @@ async function survives(report: Report, world: World, machines: Machines, cluste
     'everybody comes back by himself',
     late.length === 0,
     late.join('; ') || `from the fault to the next acknowledged write, with the mending: ${spread(gaps)} ms`,
+  )
+}
+
+/** PgBouncer keeps connections to a PostgreSQL that comes back as a standby. */
+async function pooled(report: Report, machines: Machines, cell: Cluster): Promise<void> {
+  const login = { user: 'loci_daemon', password: PASSWORDS.loci_daemon as string, database: 'loci_cell' }
+  const { guarded, loose } = await readAfterSwitchover(cell, machines, login)
+  report.promise(
+    'a connection through PgBouncer reads nothing from a server that became a standby',
+    /invalid server parameter|terminated|not queryable/.test(guarded),
+    guarded,
+  )
+  report.mutant(
+    'a PgBouncer that does not compare, and a connection that says nothing',
+    loose === 'standby true' ? 'it reads from the standby' : undefined,
   )
 }
 

@@ -46,6 +46,8 @@ export interface Cluster {
   kill(machine: number): void
   start(machine: number): void
   switchover(from: number, to: number): Promise<void>
+  /** One more on the machine, of another file. */
+  startPgbouncer(machine: number, change: (text: string) => string): void
 }
 
 const ADMIN = { role: 'postgres', password: 'change-me-superuser' }
@@ -156,6 +158,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       for (const pid of machines.pids(machine)) if (worksIn(pid, `/data/${scope}`)) signal(pid, 'SIGKILL')
     },
     start,
+    startPgbouncer(machine, change) {
+      const file = machines.file(machine, 'pgbouncer.ini', (text) => change(own(text)))
+      machines.start(machine, `${scope}-further.log`, [software.pgbouncer, file])
+    },
     async switchover(from, to) {
       const { patroni, env } = placeOf(from)
       const names = ['--leader', `node-${from}`, '--candidate', `node-${to}`]
