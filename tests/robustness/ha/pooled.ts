@@ -25,17 +25,20 @@ export async function readAfterSwitchover(
   cluster.startPgbouncer(leader, (text) =>
     text.replace(/^track_extra_parameters.*$/m, '').replace(`listen_port = ${PORT}`, `listen_port = ${LOOSE_PORT}`),
   )
-  const guarded = await opened({ ...login, host: addressOf(leader), port: PORT }, true)
-  const loose = await opened({ ...login, host: addressOf(leader), port: LOOSE_PORT }, false)
+  const host = addressOf(leader)
+  const guarded = await opened({ ...login, host, port: PORT }, true, 'standby false')
+  const loose = await opened({ ...login, host, port: LOOSE_PORT }, false, 'standby false')
   await inflict('switchover', cluster, [], machines)
+  // It has come back as one, and can be read.
+  await (await opened({ ...login, host, port: LOOSE_PORT }, false, 'standby true')).end()
   const reads = { guarded: await read(guarded), loose: await read(loose) }
   for (const client of [guarded, loose]) await client.end().catch(() => {})
   return reads
 }
 
-/** With its first answer, from the primary. */
-async function opened(to: object, isGuarded: boolean): Promise<Client> {
-  for (const until = performance.now() + 10_000; ; ) {
+/** Once it has read that. */
+async function opened(to: object, isGuarded: boolean, wanted: string): Promise<Client> {
+  for (const until = performance.now() + 60_000; ; ) {
     const client = new Client({ ...to, ssl: true }, isGuarded)
     // Without a listener the end of the connection would end the process.
     client.on('error', () => {})
@@ -43,7 +46,8 @@ async function opened(to: object, isGuarded: boolean): Promise<Client> {
       () => read(client),
       (error: Error) => error.message,
     )
-    if (said === 'standby false') return client
+    if (said === wanted) return client
+    await client.end().catch(() => {})
     if (performance.now() > until) throw new Error(`no connection through PgBouncer: ${said}`)
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
