@@ -51,7 +51,7 @@ const OF_BOTH: Row[] = [
   ['LOCI_DATABASE_URL', 'postgres://loci_daemon@db.example/loci?ssl=false', /TLS/],
   ['LOCI_DATABASE_URL', 'postgres://loci_daemon@127.0.0.1/loci?host=db.example&sslmode=disable', /sslmode=disable/],
   ['LOCI_DATABASE_URL', 'postgres://loci_daemon@10.0.0.5/loci?sslmode=disable', /sslmode=disable/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@127.0.0.1,db.example/loci', /host/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@127.0.0.1,db.example/loci?sslmode=disable', /sslmode=disable/],
   ['LOCI_DATABASE_URL', 'postgres://%zz@127.0.0.1/loci', /two hex digits/],
   ['LOCI_DATABASE_URL', 'postgres://loci_daemon@127.0.0.1/loci?port=many', /port/],
   ['LOCI_DATABASE_URL_FILE', '/nowhere/at/all', /cannot be read/],
