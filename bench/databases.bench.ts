@@ -29,6 +29,7 @@ const rounds = Number(options.rounds)
 
 const directory = mkdtempSync(join(tmpdir(), 'loci-bench-'))
 const world = await startWorld({
+  asShipped: true,
   replicas: 1,
   postgres: await startThrowaway({ directory: `${directory}-postgres` }),
   settings: { LOCI_LOG_LEVEL: 'info' },

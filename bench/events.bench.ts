@@ -24,6 +24,7 @@ const { values: options } = parseArgs({
 const [streams, seconds, rate] = [Number(options.streams), Number(options.seconds), Number(options.rate)]
 
 const world = await startWorld({
+  asShipped: true,
   replicas: 2,
   postgres: await startThrowaway(),
   settings: { LOCI_LOG_LEVEL: 'info' },

@@ -102,7 +102,7 @@ async function requireLogged(requests: number): Promise<void> {
 
 /** For information: the real program, a probe (outside the limiter, logged at debug and so not at all). */
 async function measureDaemon(): Promise<void> {
-  const world = await startWorld({ replicas: 1, management: false })
+  const world = await startWorld({ asShipped: true, replicas: 1, management: false })
   try {
     const { url } = world.daemons[0] as { url: string }
     const result = await runLoad({ url, path: '/health/live', connections: 16, seconds, warmUpSeconds: 1 })

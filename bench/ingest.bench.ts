@@ -42,6 +42,7 @@ const kinds = (options.only ? [options.only] : ['single', 'arrays']) as Kind[]
 
 const directory = mkdtempSync(join(tmpdir(), 'loci-bench-'))
 const world = await startWorld({
+  asShipped: true,
   replicas: 1,
   postgres: await startThrowaway({ directory: `${directory}-postgres` }),
   settings: { LOCI_LOG_LEVEL: 'info' },

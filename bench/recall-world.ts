@@ -39,7 +39,12 @@ export async function withRecallWorld(
 ): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'loci-bench-'))
   const postgres = await startThrowaway({ directory: `${directory}-postgres` })
-  const world = await startWorld({ replicas: 1, postgres, settings: { LOCI_LOG_LEVEL: 'info', ...settings } })
+  const world = await startWorld({
+    asShipped: true,
+    replicas: 1,
+    postgres,
+    settings: { LOCI_LOG_LEVEL: 'info', ...settings },
+  })
   const machine = await watchMachine()
   try {
     const bench = await openBench(world, directory, machine)

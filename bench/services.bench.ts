@@ -59,7 +59,7 @@ try {
 
 async function openWorld(name: string): Promise<World> {
   const postgres = await startThrowaway({ directory: `${directory}-${name}` })
-  const world = await startWorld({ replicas: 0, postgres, settings: { LOCI_LOG_LEVEL: 'info' } })
+  const world = await startWorld({ asShipped: true, replicas: 0, postgres, settings: { LOCI_LOG_LEVEL: 'info' } })
   worlds.push(world)
   return world
 }

@@ -40,6 +40,7 @@ const kinds = (options.only ? [options.only] : ['read', 'write', 'large', 'keyed
 
 const directory = mkdtempSync(join(tmpdir(), 'loci-bench-'))
 const world = await startWorld({
+  asShipped: true,
   replicas: 1,
   postgres: await startThrowaway({ directory: `${directory}-postgres` }),
   settings: { LOCI_LOG_LEVEL: 'info' },

@@ -157,7 +157,8 @@ export async function createDaemon(options: DaemonOptions) {
   const verify = { verify: management ? requireOwnLife : requirePrimary }
   const pool = open('loci-daemon', settings.databaseConnectionsMax, verify)
   const shares = sharePool(pool, {
-    ...{ connectionsMax: settings.databaseConnectionsMax, refusal: overloaded },
+    ...{ connectionsMax: settings.databaseConnectionsMax, statementMs: settings.databaseStatementMs },
+    refusal: overloaded,
     // As slots are: by organization, or ten services of one would hold ten shares.
     shareOf: (instanceId) => authority.knownInstance(instanceId)?.organizationId ?? instanceId,
   })

@@ -107,7 +107,10 @@ export async function createManagement(options: ManagementOptions): Promise<Serv
     keepPartitions,
   })
   const pool = open('loci-management', settings.databaseConnectionsMax, { verify: requirePrimary })
-  const shares = sharePool(pool, { connectionsMax: settings.databaseConnectionsMax, refusal: overloaded })
+  const shares = sharePool(pool, {
+    ...{ connectionsMax: settings.databaseConnectionsMax, statementMs: settings.databaseStatementMs },
+    refusal: overloaded,
+  })
   // Probes, waiting polls and maintenance must not queue behind the requests that they watch over.
   const background = open('loci-management-background', 10)
   const sealer = createSealer(sealingKeys)

@@ -37,6 +37,7 @@ function readOptions() {
 const directory = mkdtempSync(join(tmpdir(), 'loci-dev-'))
 const tokenFile = join(directory, 'admin-token')
 const world = await startWorld({
+  asShipped: true,
   replicas: Number(options.replicas),
   isBilled: true,
   people: PEOPLE,

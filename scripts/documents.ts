@@ -204,6 +204,7 @@ function common() {
     databaseUrl: 'postgres://loci_daemon@127.0.0.1:1/none',
     databaseCa: undefined,
     databaseConnectionsMax: 2,
+    databaseStatementMs: 1_750,
     unauthenticatedPerMinute: 1_000,
     trustedProxies: [],
     requireHttps: false,

@@ -17,7 +17,7 @@ let authority: TestAuthority
 let instance: TestInstance
 let superuser: Pool
 before(async () => {
-  daemon = await testDaemon()
+  daemon = await testDaemon({ settings: { databaseStatementMs: 1_750 } })
   authority = await testAuthority(daemon)
   instance = await authority.addInstance()
   superuser = openPool({

@@ -9,7 +9,7 @@ import { addTenant, type TestTenant } from '../testing/tenant.ts'
 import { inClaimOrder, sweepAnswers } from './store.ts'
 
 idempotencySuite(async () => {
-  const daemon = await testDaemon()
+  const daemon = await testDaemon({ settings: { databaseStatementMs: 1_750 } })
   const [own, other] = [await addTenant(daemon), await addTenant(daemon)]
   const { sealingKeys } = testSettings(daemon.database.appUrl, daemon.adminToken)
   const settings = { sealingKeys: [anotherSealingKey(), ...sealingKeys] }

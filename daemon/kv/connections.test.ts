@@ -35,7 +35,7 @@ test('acts of one instance hold a part of the connections, and another instance 
 // Probes of one instance write one row. Each was a transaction of its own that waited for the others with a connection.
 // Mutant: runningMax 100 in createKvHealth().
 test('who asks for kv/health while it is asked shares the next report', async () => {
-  await using daemon = await testDaemon({ settings: { databaseConnectionsMax: 8 } })
+  await using daemon = await testDaemon({ settings: { databaseConnectionsMax: 8, databaseStatementMs: 1_750 } })
   const tenant = await addTenant(daemon)
   const health = () => tenant.call('GET /v1/kv/health')
   assert.equal((await health()).status, 200)

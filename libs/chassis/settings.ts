@@ -90,6 +90,12 @@ export function sharedSettings(own: { listen: string; concurrencyMax: string }) 
       fallback: '16',
       parse: integer(2, 200),
     }),
+    databaseStatementMs: setting({
+      env: 'LOCI_DATABASE_STATEMENT_MS',
+      doc: 'How long PostgreSQL may take for one statement, in milliseconds; then the request is answered 503. More, where its disk is slow or its machine stands still at times; a PostgreSQL that is away is told as much later.',
+      fallback: '1750',
+      parse: integer(500, 60_000),
+    }),
     trustedProxies: setting({
       env: 'LOCI_TRUSTED_PROXIES',
       doc: 'Addresses or CIDRs of proxies whose X-Forwarded-* headers are trusted.',

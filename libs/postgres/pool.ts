@@ -81,10 +81,11 @@ export interface Client extends Sql {
 const LIFETIME_MS = 30 * 60_000
 const CLOSE_MS_MAX = 3_000
 /**
- * How long a statement may run. With the silence after it and the second in which a connection is had it stays below
- * the 3.5 s within which a store that is away is told.
+ * How long a statement may run unless LOCI_DATABASE_STATEMENT_MS says otherwise. With the silence after it and the
+ * second in which a connection is had it stays below the 3.5 s within which a store that is away is told.
  */
 const STATEMENT_MS = 1_750
+const CONNECT_MS = 1_000
 /**
  * Added to the server's own limit: only a server that we cannot hear any more is later than that. The server's refusal
  * needs a round trip to arrive. With 250 ms a statement that ran into its limit on a server 300 ms away was taken for
@@ -92,10 +93,10 @@ const STATEMENT_MS = 1_750
  */
 const SILENCE_MS = 500
 /**
- * Must stay above the server's deadlock_timeout (1 s). At exactly 1 s both fire together and a deadlock is reported
- * as a lock timeout, which transaction() does not retry.
+ * How long a lock is waited for within STATEMENT_MS. Must stay above the server's deadlock_timeout (1 s): at exactly
+ * 1 s both fire together and a deadlock is reported as a lock timeout, which transaction() does not retry.
  */
-const LOCK_MS_MAX = 1_250
+const LOCK_MS = 1_250
 const IN_TRANSACTION_IDLE_MS_MAX = 5_000
 
 interface Health {
@@ -113,17 +114,20 @@ interface Health {
 
 /** For the pools of one program, which differ in their name and size. */
 export function poolOpener(
-  { databaseUrl: url, databaseCa: ca }: { databaseUrl: string; databaseCa: string | undefined },
+  settings: { databaseUrl: string; databaseCa: string | undefined; databaseStatementMs: number },
   shared: Pick<PoolOptions, 'onError' | 'wake' | 'onFailure' | 'keepPartitions' | 'onPrimary'>,
 ): (applicationName: string, connectionsMax: number, own?: Pick<PoolOptions, 'verify'>) => Pool {
+  const { databaseUrl: url, databaseCa: ca, databaseStatementMs: statementMs } = settings
   const to = { url, ...(ca ? { ca } : {}) }
+  // Who waits longer for an answer waits longer for a connection, too: those that are there are busy as long.
+  const patience = { statementMs, connectMs: Math.max(CONNECT_MS, statementMs / 2) }
   const servers = findServers(to, shared.onPrimary)
   return (applicationName, connectionsMax, own) =>
-    openPool({ ...to, servers, applicationName, connectionsMax, ...shared, ...own })
+    openPool({ ...to, ...patience, servers, applicationName, connectionsMax, ...shared, ...own })
 }
 
 export function openPool(options: PoolOptions): Pool {
-  const { connectMs = 1_000, statementMs = STATEMENT_MS } = options
+  const { connectMs = CONNECT_MS, statementMs = STATEMENT_MS } = options
   const servers = options.servers ?? findServers(options, options.onPrimary)
   const placeOf = new WeakMap<object, Place>()
   const connections = new pg.Pool({
@@ -367,7 +371,7 @@ function connectionOptions(
     max: options.connectionsMax,
     connectionTimeoutMillis: connectMs,
     ...(statementMs > 0 && { statement_timeout: statementMs, query_timeout: statementMs + SILENCE_MS }),
-    lock_timeout: LOCK_MS_MAX,
+    lock_timeout: Math.max(LOCK_MS, statementMs - (STATEMENT_MS - LOCK_MS)),
     idle_in_transaction_session_timeout: IN_TRANSACTION_IDLE_MS_MAX,
     // Compiling a statement pays for seconds of work, and ours are milliseconds. Where a function forbids scans and
     // there is no other way, the forbidding price has every call compiled: .3 s of a core, seconds on a busy machine.

@@ -32,12 +32,15 @@ export function sharePool(
     connectionsMax,
     refusal,
     each = Math.max(EACH_MIN, Math.floor(connectionsMax / SHARE)),
-    waitMs = WAIT_MS,
+    statementMs = 0,
+    // Whoever may use one for longer is waited for longer.
+    waitMs = Math.max(WAIT_MS, statementMs / 2),
     shareOf = (caller) => caller,
   }: {
     connectionsMax: number
     refusal(): Error
     each?: number
+    statementMs?: number
     waitMs?: number
     /** Whose share it is: several callers may have one together. */
     shareOf?(caller: string): string

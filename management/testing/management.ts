@@ -286,6 +286,8 @@ export function testSettings(databaseUrl: string, sealingKeys: ManagementSetting
     databaseUrl,
     databaseCa: undefined,
     databaseConnectionsMax: 8,
+    // For a machine that stands still; who tests what a store that is away is told says what is shipped, 1,750.
+    databaseStatementMs: 20_000,
     sealingKeys,
     staffEmails: ['staff@loci.example'],
     trustedGateways: [],
@@ -307,7 +309,7 @@ export function testSettings(databaseUrl: string, sealingKeys: ManagementSetting
     tlsKey: undefined,
     concurrencyMax: 64,
     queueMax: 64,
-    queueMs: 300,
+    queueMs: 5_000,
     drainGraceMs: 0,
     drainMs: 1_000,
     logLevel: 'debug',

@@ -59,6 +59,7 @@ const OF_BOTH: Row[] = [
   ['LOCI_DATABASE_CA', FILLER_CERTIFICATE, /certificate/],
   ['LOCI_DATABASE_CONNECTIONS_MAX', '1', /from 2 to 200/],
   ['LOCI_DATABASE_CONNECTIONS_MAX', '201', /from 2 to 200/],
+  ['LOCI_DATABASE_STATEMENT_MS', '0', /from 500 to 60000/],
   ['LOCI_LISTEN', '4410', /address and a port/],
   ['LOCI_LISTEN', 'everywhere:4410', /address and a port/],
   ['LOCI_LISTEN', '127.0.0.1:70000', /address and a port/],

@@ -43,7 +43,7 @@ await reportOn(async (report) => {
   const cell = await startThrowaway({ settings: ARCHIVING })
   const control = await startThrowaway({ settings: ARCHIVING })
   await runSql(control.adminUrl(), databaseSql('loci_control'))
-  const world = await startWorld({ replicas: 2, postgres: twoServers(cell, control) })
+  const world = await startWorld({ asShipped: true, replicas: 2, postgres: twoServers(cell, control) })
   try {
     const tenant = await addTenant(world, { name: 'acme', plan: 'enterprise' })
     const said: string[] = []

@@ -38,6 +38,7 @@ interface Scene extends Asking {
 
 await reportOn(async (report) => {
   const world = await startWorld({
+    asShipped: true,
     replicas: 1,
     isBilled: true,
     people: PEOPLE,

@@ -72,7 +72,7 @@ async function keepsWhatWasAcknowledged(report: Report): Promise<void> {
 
 async function failOver({ isSynchronous, ackedMin }: { isSynchronous: boolean; ackedMin: number }): Promise<Outcome> {
   await using pair = await startPair({ isSynchronous })
-  const world = await startWorld({ replicas: 0, management: false, postgres: pair.primary })
+  const world = await startWorld({ asShipped: true, replicas: 0, management: false, postgres: pair.primary })
   const ledger = openLedger()
   try {
     const settings = { LOCI_DATABASE_URL: pair.url('loci_daemon', 'loci_cell') }

@@ -69,7 +69,7 @@ async function inWorld(
   work: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   const settings = { LOCI_STAFF_EMAILS: ownerEmail('acme'), ...options.settings }
-  const world = await startWorld({ replicas: 1, isBilled: true, people: PEOPLE, ...options, settings })
+  const world = await startWorld({ asShipped: true, replicas: 1, isBilled: true, people: PEOPLE, ...options, settings })
   try {
     const organization = await addOrganization(world, 'acme')
     const tenant = await addTenant(world, { name: 'acme', plan: 'enterprise', of: organization })

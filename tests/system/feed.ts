@@ -40,7 +40,7 @@ const random = seeded(SEED)
 
 await reportOn(async (report) => {
   report.note(`seed ${SEED}; again: npm run test:system -- feed --seed=${SEED}`)
-  const world = await startWorld({ replicas: 0 })
+  const world = await startWorld({ asShipped: true, replicas: 0 })
   try {
     await keepsOrder(report, 'management → cell', await managementFeed(world, random), COMMITS_MIN)
     await keepsOrder(report, 'cell → replicas', await cellFeed(world, random), COMMITS_MIN)
@@ -78,7 +78,7 @@ function shown({ changes, missed, reordered }: Findings): string {
 }
 
 async function reachesBothReplicas(report: Report): Promise<void> {
-  const world = await startWorld({ replicas: 2 })
+  const world = await startWorld({ asShipped: true, replicas: 2 })
   const { databaseUrl, issuer } = managementOf(world)
   const pool = openPool({
     url: databaseUrl,

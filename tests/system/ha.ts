@@ -41,7 +41,12 @@ await reportOn(async (report) => {
   const cell = await startCluster({ ...made, scope: 'cell-1', shift: 0, database: 'loci_cell' })
   const control = await startCluster({ ...made, scope: 'control', shift: 100, database: 'loci_control' })
   const postgres = asPostgres({ cell, control }, PASSWORDS, machines)
-  const world = await startWorld({ replicas: 2, postgres, settings: { LOCI_DATABASE_CA: machines.ca } })
+  const world = await startWorld({
+    asShipped: true,
+    replicas: 2,
+    postgres,
+    settings: { LOCI_DATABASE_CA: machines.ca },
+  })
   try {
     await survives(report, world, machines, [cell, control])
     await pooled(report, machines, cell)

@@ -23,7 +23,7 @@ const FEED_EVERY_MS = 500
 type Kind = (number: number) => PlainRequest
 
 await reportOn(async (report) => {
-  const world = await startWorld({ replicas: 2 })
+  const world = await startWorld({ asShipped: true, replicas: 2 })
   try {
     const organization = await addOrganization(world, 'locks')
     const tenant = await addTenant(world, { name: 'locks', plan: 'enterprise', of: organization })

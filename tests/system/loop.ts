@@ -53,7 +53,7 @@ const UNASKED: Edit = {
 }
 
 await reportOn(async (report) => {
-  const world = await startWorld({ replicas: 2 })
+  const world = await startWorld({ asShipped: true, replicas: 2 })
   try {
     const tenant = await addTenant(world, { name: 'busy', plan: 'enterprise' })
     await idle(report, world, tenant)

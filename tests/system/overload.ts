@@ -74,7 +74,7 @@ interface Storm {
 }
 
 await reportOn(async (report) => {
-  const world = await startWorld({ replicas: 1, people: PEOPLE })
+  const world = await startWorld({ asShipped: true, replicas: 1, people: PEOPLE })
   try {
     const tenants = [
       await addTenant(world, { name: 'acme', plan: 'enterprise' }),

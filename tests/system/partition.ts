@@ -50,7 +50,7 @@ await reportOn(async (report) => {
   const toManagement = await startFaultProxy(() => Number(new URL(world.management?.url as string).port))
   const managementUrl = `http://127.0.0.1:${toManagement.port}`
   const settings = { LOCI_PUBLIC_URL: managementUrl, LOCI_MANAGEMENT_URL: managementUrl }
-  const world: World = await startWorld({ replicas: 0, settings })
+  const world: World = await startWorld({ asShipped: true, replicas: 0, settings })
   const toPostgres = await startFaultProxy(() => world.postgres.port)
   const database = { LOCI_DATABASE_URL: `postgres://loci_daemon@127.0.0.1:${toPostgres.port}/loci_cell` }
   try {

@@ -25,6 +25,7 @@ const FAULTS: Fault[] = ['stopped', 'silent', 'error', 'garbage']
 
 await reportOn(async (report) => {
   const world = await startWorld({
+    asShipped: true,
     replicas: 0,
     people: PEOPLE,
     settings: { LOCI_DATABASE_CONNECTIONS_MAX: String(CONNECTIONS) },

@@ -40,7 +40,7 @@ const TOLD: Record<string, RegExp> = {
 }
 
 await reportOn(async (report) => {
-  const world = await startWorld({ replicas: 1, isBilled: true, people: peopleOf(STAFF_EMAIL) })
+  const world = await startWorld({ asShipped: true, replicas: 1, isBilled: true, people: peopleOf(STAFF_EMAIL) })
   const proxy = await startCommitProxy(() => world.postgres.port)
   try {
     const [caller] = (await addCallers(world, { organizations: 1, each: 1, name: 'writers' })) as [WorldCaller]

@@ -32,7 +32,7 @@ const CROWD_MS = isShort ? 4_000 : 10_000
 const SLACK_MS = 100
 
 await reportOn(async (report) => {
-  const world = await startWorld({ replicas: 1 })
+  const world = await startWorld({ asShipped: true, replicas: 1 })
   const proxy = await startFaultProxy(() => world.postgres.port)
   try {
     const [daemon] = world.daemons as [LociProcess]

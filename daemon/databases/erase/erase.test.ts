@@ -14,7 +14,7 @@ import { beginErasure } from './store.ts'
 let daemon: TestDaemon
 let authority: TestAuthority
 before(async () => {
-  daemon = await testDaemon()
+  daemon = await testDaemon({ settings: { databaseStatementMs: 1_750 } })
   authority = await testAuthority(daemon)
 })
 after(async () => {

@@ -4,7 +4,7 @@ import { HEADER } from '@loci/contract/headers.ts'
 import { testManagement } from '../../testing/management.ts'
 
 idempotencySuite(async () => {
-  const management = await testManagement()
+  const management = await testManagement({ settings: { databaseStatementMs: 1_750 } })
   const settings = { sealingKeys: [anotherSealingKey(), ...management.settings.sealingKeys] }
   const rotated = await testManagement({ replicaOf: management, settings })
   const [own, other] = [await management.organization(), await management.organization()]
