@@ -111,6 +111,50 @@ test('a table that is in use makes the migration step back and come again', asyn
   )
 })
 
+// Mutants: refuseSkipped() not called; releasesBetween() without `one !== from`, and without `one !== to`.
+test('a release that was skipped is named, and refused while a program runs', async () => {
+  await using fixture = await emptyDatabase()
+  await migrate(fixture.options(log))
+  const next = '-- serves: 0003\n-- release: 0.2.0\ncreate table loci.next (n int);\n'
+  const more = '-- serves: 0004\ncreate table loci.more (n int);\n'
+  const after = '-- serves: 0005\n-- release: 0.3.0\ncreate table loci.after (n int);\n'
+  fixture.write('0004-next.sql', next)
+  fixture.write('0005-more.sql', more)
+  fixture.write('0006-after.sql', after)
+  const running = openPool({
+    url: fixture.url,
+    ...{ applicationName: 'loci-daemon', connectionsMax: 1, onError: () => {} },
+  })
+  await running.query({ text: 'select 1' })
+  await assert.rejects(
+    migrate(fixture.options(log)),
+    /the database is of release 0\.1\.0, this is 0\.3\.0, and 0\.2\.0 was skipped while programs run \(loci-daemon with 1 connection\): migrate with 0\.2\.0 and replace/,
+  )
+  assert.equal((await schemaState(fixture.app, fixture.schema)).version, 3)
+
+  for (const file of ['0005-more.sql', '0006-after.sql']) rmSync(join(fixture.schema.migrations, file))
+  assert.equal((await migrate(fixture.options(log))).version, 4)
+  // The rest of its own release, and the one after it.
+  fixture.write('0005-more.sql', more)
+  fixture.write('0006-after.sql', after)
+  assert.equal((await migrate(fixture.options(log))).version, 6)
+  await running.close()
+})
+
+test('a release may be skipped when no program runs', async () => {
+  await using fixture = await emptyDatabase()
+  await migrate(fixture.options(log))
+  fixture.write('0004-next.sql', '-- serves: 0003\n-- release: 0.2.0\ncreate table loci.next (n int);\n')
+  fixture.write('0005-after.sql', '-- serves: 0004\n-- release: 0.3.0\ncreate table loci.after (n int);\n')
+  assert.equal((await migrate(fixture.options(log))).version, 5)
+})
+
+test('a release that is no version is refused', async () => {
+  await using fixture = await emptyDatabase()
+  fixture.write('0004-next.sql', '-- serves: 0003\n-- release: next\nselect 1;\n')
+  await assert.rejects(migrate(fixture.options(log)), /"-- release: next" must name a version like 1\.2\.3/)
+})
+
 test('a half-built index is reported instead of recorded', async () => {
   await using fixture = await emptyDatabase()
   await migrate(fixture.options(log))
@@ -219,6 +263,7 @@ async function emptyDatabase() {
     app,
     admin,
     schema,
+    url: database.appUrl,
     options: (log: (line: string) => void) => ({
       ownerUrl: database.ownerUrl,
       program: 'daemon' as const,

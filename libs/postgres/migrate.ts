@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ADVISORY_LOCKS } from './advisory-locks.ts'
 import { sqlState } from './errors.ts'
 import { explainDatabaseError, wrongDatabase, wrongOwner } from './first-contact.ts'
-import { type Migration, readMigrations, type Schema } from './migrations.ts'
+import { type Migration, readMigrations, releasesBetween, type Schema } from './migrations.ts'
 import type { Client, Pool, Sql } from './pool.ts'
 import { openPool } from './pool.ts'
 import type { DatabaseProgram } from './roles.ts'
@@ -94,7 +94,7 @@ export async function schemaState(sql: Sql, schema: Schema): Promise<SchemaState
   return result('current', `the database is at migration ${version}`)
 }
 
-type Recorded = Omit<Migration, 'text' | 'functions'>
+type Recorded = Omit<Migration, 'text' | 'functions' | 'release'>
 
 async function listRecorded(sql: Sql): Promise<Recorded[]> {
   // Asking first, because a failed statement would spoil the transaction that the caller may be in.
@@ -191,6 +191,7 @@ async function applyPending({ client, pool, log }: Session, migrations: Migratio
       `the database is at migration ${recorded.length}, newer than this release (${migrations.length}): nothing to do`,
     )
   }
+  await refuseSkipped(client, migrations, recorded.length)
   const applied: string[] = []
   for (const migration of migrations.slice(recorded.length)) {
     const startedAt = Date.now()
@@ -200,6 +201,25 @@ async function applyPending({ client, pool, log }: Session, migrations: Migratio
   }
   return { applied, version: Math.max(recorded.length, migrations.length) }
 }
+
+/** While programs run that are older than the release before ours: they would serve on a schema they never met. */
+async function refuseSkipped(client: Client, migrations: Migration[], version: number): Promise<void> {
+  const { from, to, skipped } = releasesBetween(migrations, version)
+  if (skipped.length === 0) return
+  const { rows } = await client.query<{ name: string; count: number }>({ text: RUNNING })
+  if (rows.length === 0) return
+  const running = rows.map(({ name, count }) => `${name} with ${count} connection${count === 1 ? '' : 's'}`).join(', ')
+  throw new Error(
+    `the database is of release ${from}, this is ${to}, and ${skipped.join(', ')} was skipped while programs run (${running}): ` +
+      `migrate with ${skipped[0]} and replace the replicas first, or stop them all and run this again; nothing was applied`,
+  )
+}
+
+/** Programs name their connections so; commands and tests are called otherwise. */
+const RUNNING = `select application_name as name, count(*)::int as count from pg_stat_activity
+  where datname = current_database() and application_name in ('loci-daemon', 'loci-management',
+    'loci-daemon-background', 'loci-management-background')
+  group by application_name order by application_name`
 
 // The DDL waits at most a second for its locks, because everyone who wants the table queues up behind it. Giving up
 // and coming back lets them through.

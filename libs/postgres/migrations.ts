@@ -17,11 +17,15 @@ export interface Schema {
   functions: string[]
 }
 
+const FIRST_RELEASE = '0.1.0'
+
 export interface Migration {
   version: number
   name: string
   /** The oldest code that works on the schema after this migration, named by the newest migration it knows. */
   serves: number
+  /** The release that brings it. */
+  release: string
   checksum: string
   text: string
   /** Of the newest alone: every functions.sql, applied in its transaction. */
@@ -46,7 +50,8 @@ export function readMigrations({ migrations: directory, functions: paths }: Sche
     .sort()
   const functions = paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }))
   const names = functions.flatMap(({ text }) => functionNames(text))
-  const migrations = files.map((file, index) => readMigration(join(directory, file), index + 1, names))
+  const migrations: Migration[] = []
+  for (const file of files) migrations.push(readMigration(join(directory, file), migrations, names))
   const newest = migrations.at(-1)
   if (newest === undefined) return []
   requireDigest(join(directory, files.at(-1) as string), newest, functionsDigest(functions))
@@ -66,7 +71,8 @@ function functionNames(text: string): string[] {
   return [...text.matchAll(/^create or replace function loci\.(\w+)/gm)].map(([, name = '']) => name)
 }
 
-function readMigration(path: string, expected: number, functions: string[]): Migration {
+function readMigration(path: string, before: Migration[], functions: string[]): Migration {
+  const expected = before.length + 1
   const [, number, name] = /^(\d{4})-([a-z0-9-]+)\.sql$/.exec(basename(path)) ?? []
   if (number === undefined || name === undefined) throw new Error(`${path}: rename it to NNNN-some-name.sql`)
   const version = Number(number)
@@ -84,7 +90,30 @@ function readMigration(path: string, expected: number, functions: string[]): Mig
   }
   refuseFunctions(path, text, functions)
   const checksum = createHash('sha256').update(text).digest('hex')
-  return { version, name, serves: Number(serves), checksum, text, functions: [] }
+  const release = releaseOf(path, text) ?? before.at(-1)?.release ?? FIRST_RELEASE
+  return { version, name, serves: Number(serves), release, checksum, text, functions: [] }
+}
+
+/** Only the first migration of a release has the line. */
+function releaseOf(path: string, text: string): string | undefined {
+  const [, said] = /^-- release: (.*?)\r?$/m.exec(text) ?? []
+  if (said !== undefined && !/^\d+\.\d+\.\d+$/.test(said))
+    throw new Error(`${path}: "-- release: ${said}" must name a version like 1.2.3`)
+  return said
+}
+
+/**
+ * The releases between that of the database and the newest. Their code was never asked whether it works on the schema
+ * of the newest, and that of the database even less.
+ */
+export function releasesBetween(
+  migrations: Migration[],
+  version: number,
+): { from: string; to: string; skipped: string[] } {
+  const to = migrations.at(-1)?.release ?? FIRST_RELEASE
+  const from = migrations[version - 1]?.release ?? to
+  const pending = new Set(migrations.slice(version).map(({ release }) => release))
+  return { from, to, skipped: version === 0 ? [] : [...pending].filter((one) => one !== from && one !== to) }
 }
 
 /** `-- include: <path>` stands for the tables that both programs have: one text, part of each migration's checksum. */
