@@ -7,6 +7,7 @@ import { createFailures } from '@loci/chassis/failures.ts'
 import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { type TestInstance, testAuthority } from '../testing/authority.ts'
 import { testDaemon } from '../testing/daemon.ts'
 
@@ -222,6 +223,7 @@ test('of large lists at once a few are answered and the others find what those h
   assert.ok(small >= 20 && small <= 41, `${small} of 120 were answered`)
 
   const blocker = openPool({
+    ...PATIENT,
     url: daemon.database.adminUrl,
     applicationName: 'loci-test',
     connectionsMax: 1,

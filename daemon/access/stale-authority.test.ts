@@ -7,6 +7,7 @@ import { ask } from '@loci/chassis/testing/request.ts'
 import { testHttpServer } from '@loci/chassis/testing/server.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
 import { partnerToken } from '../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -21,6 +22,7 @@ before(async () => {
   authority = await testAuthority(daemon)
   instance = await authority.addInstance()
   superuser = openPool({
+    ...PATIENT,
     url: daemon.database.adminUrl,
     applicationName: 'loci-test-locks',
     connectionsMax: 1,

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import type { Cycle } from '@loci/contract/cognitive.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { testAuthority } from '../testing/authority.ts'
 import { cyclesOf } from '../testing/cycles.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -131,7 +132,7 @@ test('a configuration that is put while a cycle is under way holds after it', as
   const { run, call } = cyclesOf(ada, 'put')
   await run({ observations: [{ content: 'The lamp is broken' }] })
   const url = daemon.database.adminUrl
-  const owner = openPool({ url, applicationName: 'loci-test', connectionsMax: 1, onError: assert.ifError })
+  const owner = openPool({ ...PATIENT, url, applicationName: 'loci-test', connectionsMax: 1, onError: assert.ifError })
   const client = await owner.client()
   await client.query({ text: 'begin' })
   await client.query({ text: `select from loci.databases where name = 'put' for update` })

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
 import { openPool, type Sql } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
 import { fullConsistency } from '../testing/consistency.ts'
 import { partnerToken } from '../testing/credentials.ts'
@@ -99,7 +100,7 @@ async function whileLocked<Result>(
   change: (client: Sql) => Promise<void>,
 ): Promise<Result> {
   const options = { applicationName: 'loci-test', connectionsMax: 1, onError: assert.ifError }
-  const owner = openPool({ url: daemon.database.adminUrl, ...options })
+  const owner = openPool({ ...PATIENT, url: daemon.database.adminUrl, ...options })
   const client = await owner.client()
   await client.query({ text: 'begin' })
   await client.query({ text: 'select from loci.databases where name = $1 for update', values: [database] })

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import type { Cycle } from '@loci/contract/cognitive.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { cyclesOf } from '../testing/cycles.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
@@ -28,7 +29,7 @@ const recordsIn = (database: string) => daemon.sql('select from loci.records whe
 // Mutants: runOnce() that goes on beyond `until`; turns.take() without its timer (the second waits for the first).
 test('a cycle that cannot commit within its time in the queue is 409, whether others or a write came first', async () => {
   const url = daemon.database.adminUrl
-  const owner = openPool({ url, applicationName: 'loci-test', connectionsMax: 1, onError: assert.ifError })
+  const owner = openPool({ ...PATIENT, url, applicationName: 'loci-test', connectionsMax: 1, onError: assert.ifError })
   const outrun = async (database: string) => {
     const { run, call } = cyclesOf(ada, database)
     await run()

@@ -5,7 +5,7 @@ import { testLog } from '@loci/chassis/testing/server.ts'
 import { auditDatabase } from '@loci/postgres/durability.ts'
 import { sqlState } from '@loci/postgres/errors.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
-import { testDatabase } from '@loci/postgres/testing/database.ts'
+import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
 import { purgeSome } from '../feed/purge/store.ts'
 import { takeLease } from '../feed/store.ts'
 import { expireEntries } from '../kv/store.ts'
@@ -21,7 +21,13 @@ let daemon: TestDaemon
 let pool: Pool
 before(async () => {
   daemon = await testDaemon()
-  pool = openPool({ url: daemon.database.appUrl, applicationName: 'test', connectionsMax: 4, onError: () => {} })
+  pool = openPool({
+    ...PATIENT,
+    url: daemon.database.appUrl,
+    applicationName: 'test',
+    connectionsMax: 4,
+    onError: () => {},
+  })
 })
 after(async () => {
   await pool?.close()
@@ -232,7 +238,8 @@ test('whoever counts never waits for another who counts', async () => {
 /** Nobody else works on what is due in it. */
 async function cellWithoutDaemon() {
   const database = await testDatabase({ schema: SCHEMA })
-  const open = (url: string) => openPool({ url, applicationName: 't', connectionsMax: 3, onError: () => {} })
+  const open = (url: string) =>
+    openPool({ ...PATIENT, url, applicationName: 't', connectionsMax: 3, onError: () => {} })
   const [app, admin] = [open(database.appUrl), open(database.adminUrl)]
   return {
     app,

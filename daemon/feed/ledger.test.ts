@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { DATABASE_LIFE } from '@loci/postgres/life.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { copyDatabase, type TestDatabase, testDatabase } from '@loci/postgres/testing/database.ts'
+import { copyDatabase, PATIENT, type TestDatabase, testDatabase } from '@loci/postgres/testing/database.ts'
 import { SCHEMA } from '../schema.ts'
 import { type TestInstance, testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -57,7 +57,13 @@ async function erase(ask: Ask, id: string): Promise<{ ledgered: string }> {
 }
 
 async function forgetAcknowledged({ adminUrl }: TestDatabase): Promise<void> {
-  const pool = openPool({ url: adminUrl, applicationName: 'loci-test', connectionsMax: 1, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: adminUrl,
+    applicationName: 'loci-test',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   await pool.query({ text: 'update loci.cell set ledger_acked = 0' })
   await pool.close()
 }
@@ -240,7 +246,7 @@ test('a replay that is interrupted goes on where it was, and no report hides the
 test('a report that ends in a restored database, or under another epoch, leaves the place from which it is replayed', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
   const [pool, owner] = [database.appUrl, database.adminUrl].map((url) =>
-    openPool({ url, applicationName: 'loci-test', connectionsMax: 1, onError: () => {} }),
+    openPool({ ...PATIENT, url, applicationName: 'loci-test', connectionsMax: 1, onError: () => {} }),
   ) as [ReturnType<typeof openPool>, ReturnType<typeof openPool>]
   try {
     const row = {

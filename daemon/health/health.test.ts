@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SUBSERVICE_NAMES } from '@loci/contract/subservices.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { testServer } from '@loci/postgres/testing/database.ts'
+import { PATIENT, testServer } from '@loci/postgres/testing/database.ts'
 import { testDaemon } from '../testing/daemon.ts'
 
 interface HealthAll {
@@ -91,7 +91,13 @@ test('without its database the daemon is degraded, alive, and refuses by name; w
 /** From another database: one that is closed lets not even its superuser in. */
 async function asAdmin(...statements: string[]): Promise<void> {
   const { adminUrl } = await testServer()
-  const pool = openPool({ url: adminUrl, applicationName: 'loci-test', connectionsMax: 1, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: adminUrl,
+    applicationName: 'loci-test',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   for (const text of statements) await pool.query({ text })
   await pool.close()
 }

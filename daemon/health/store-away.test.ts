@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ask, eventually } from '@loci/chassis/testing/request.ts'
 import { loggedIn, testLog } from '@loci/chassis/testing/server.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { testServer } from '@loci/postgres/testing/database.ts'
+import { PATIENT, testServer } from '@loci/postgres/testing/database.ts'
 import { createDaemon } from '../app.ts'
 import { testDaemon, testSettings } from '../testing/daemon.ts'
 import { addTenant } from '../testing/tenant.ts'
@@ -114,7 +114,13 @@ async function addKeyless(token: string): Promise<string> {
 /** From another database: one that is closed lets not even its superuser in. */
 async function asAdmin(...statements: string[]): Promise<void> {
   const { adminUrl } = await testServer()
-  const pool = openPool({ url: adminUrl, applicationName: 'loci-test', connectionsMax: 1, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: adminUrl,
+    applicationName: 'loci-test',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   for (const text of statements) await pool.query({ text })
   await pool.close()
 }

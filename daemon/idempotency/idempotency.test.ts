@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { anotherSealingKey, idempotencySuite } from '@loci/acts/testing/idempotency-suite.ts'
 import { ask } from '@loci/chassis/testing/request.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { type TestDaemon, testDaemon, testSettings } from '../testing/daemon.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
 import { inClaimOrder, sweepAnswers } from './store.ts'
@@ -42,7 +43,13 @@ let daemon: TestDaemon
 let pool: Pool
 before(async () => {
   daemon = await testDaemon()
-  pool = openPool({ url: daemon.database.appUrl, applicationName: 'test', connectionsMax: 2, onError: () => {} })
+  pool = openPool({
+    ...PATIENT,
+    url: daemon.database.appUrl,
+    applicationName: 'test',
+    connectionsMax: 2,
+    onError: () => {},
+  })
 })
 after(async () => {
   await pool?.close()

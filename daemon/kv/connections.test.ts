@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import { addTenant } from '../testing/tenant.ts'
 
@@ -62,7 +63,7 @@ test('who asks for kv/health while it is asked shares the next report', async ()
 /** A lock on one row, and how many connections of the daemon wait for one. */
 async function holdRow(daemon: Awaited<ReturnType<typeof testDaemon>>, text: string, instanceId: string) {
   const url = daemon.database.adminUrl
-  const admin = openPool({ url, applicationName: 'test', connectionsMax: 2, onError: () => {} })
+  const admin = openPool({ ...PATIENT, url, applicationName: 'test', connectionsMax: 2, onError: () => {} })
   const holder = await admin.client()
   await holder.query({ text: 'begin' })
   await holder.query({ text, values: [instanceId] })

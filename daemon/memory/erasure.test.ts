@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Cycle } from '@loci/contract/cognitive.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { isLedgered } from '../databases/store.ts'
 import { fullConsistency } from '../testing/consistency.ts'
 import { cyclesOf } from '../testing/cycles.ts'
@@ -94,6 +95,7 @@ test('what is erased stands in no table: not in slots, their history, clears, a 
 // which says that nothing was done. Mutant: isLedgered() that throws.
 test('whether an erasure is acknowledged is not known where nobody answers, and fails nothing', async () => {
   const nobody = openPool({
+    ...PATIENT,
     ...{ url: 'postgresql://nobody@127.0.0.1:1/nothing', applicationName: 'loci-test', connectionsMax: 1 },
     onError: () => {}, // What needs the connection is told by itself.
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPool, type Sql } from '@loci/postgres/pool.ts'
-import { testDatabase } from '@loci/postgres/testing/database.ts'
+import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
 import { SCHEMA } from '../schema.ts'
 
 const ROWS = 4_000
@@ -61,8 +61,8 @@ test('a plan that was made while nothing was told finds one projection among man
     statementMs: 60_000,
     connectMs: 20_000,
   }
-  const pool = openPool({ url: database.appUrl, ...options })
-  const owner = openPool({ url: database.adminUrl, ...options })
+  const pool = openPool({ ...PATIENT, url: database.appUrl, ...options })
+  const owner = openPool({ ...PATIENT, url: database.adminUrl, ...options })
   const admin = (text: string) => owner.query({ text })
   // What autovacuum would do after a minute is what must not be needed.
   for (const table of ['projections', 'advice_weights'])

@@ -9,6 +9,7 @@ import type { FeedItem } from '@loci/contract/feed.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { applyPage, takeLease } from '../feed/store.ts'
 import type { TestDaemon } from './daemon.ts'
 import type { Body, NewItem, TestFeed } from './feed.ts'
@@ -56,6 +57,7 @@ export function nowS(): number {
 /** With a feed the daemon hears it from there, by its own loops; otherwise it is put into the cell as they would. */
 export async function testAuthority(daemon: TestDaemon, feed?: TestFeed): Promise<TestAuthority> {
   const pool = openPool({
+    ...PATIENT,
     url: daemon.database.appUrl,
     applicationName: 'loci-test-feed',
     connectionsMax: 2,

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { slotPath, slotsOf, type TestSlots } from '../testing/slots.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
@@ -12,7 +13,7 @@ import { addTenant, type TestTenant } from '../testing/tenant.ts'
 let daemon: TestDaemon
 let tenant: TestTenant
 before(async () => {
-  daemon = await testDaemon()
+  daemon = await testDaemon({ settings: { databaseStatementMs: 1_750 } })
   tenant = await addTenant(daemon)
 })
 after(() => daemon?.[Symbol.asyncDispose]())
@@ -99,6 +100,7 @@ test('while the first request of a key is at work the second is 409, and nothing
   const [done, busy] = [randomUUID(), randomUUID()]
   await batch(slots, [putOf('a')], done)
   const pool = openPool({
+    ...PATIENT,
     url: daemon.database.adminUrl,
     applicationName: 'test',
     connectionsMax: 1,

@@ -16,10 +16,9 @@ const SETTLED = 8
 test('an erasure fetches of the slot history only what says its value, also by a plan that was made while it was empty', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
   const options = { applicationName: 'loci-test', connectionsMax: 1, ...PATIENT, onError: () => {} } // Its statement fails.
-  const [pool, owner] = [database.appUrl, database.adminUrl].map((url) => openPool({ url, ...options })) as [
-    ReturnType<typeof openPool>,
-    ReturnType<typeof openPool>,
-  ]
+  const [pool, owner] = [database.appUrl, database.adminUrl].map((url) =>
+    openPool({ ...PATIENT, url, ...options }),
+  ) as [ReturnType<typeof openPool>, ReturnType<typeof openPool>]
   const admin = (text: string) => owner.query({ text })
   await admin(`insert into loci.instances (id, organization_id, tenant_id, service_type, plan, state, generation, limits, config, change_seq, databases)
     values ('${INSTANCE}', 'org_1', 'ten_1', 'memory', 'pro', 'active', 1, '{}', '{}', 1, 1)`)

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { type Client, openPool, type Pool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { cyclesOf } from '../testing/cycles.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { SLOT_RIGHTS, slotPath, slotsOf } from '../testing/slots.ts'
@@ -18,6 +19,7 @@ before(async () => {
   replica = await testDaemon({ replicaOf: daemon })
   tenant = await addTenant(daemon)
   owner = openPool({
+    ...PATIENT,
     url: daemon.database.adminUrl,
     applicationName: 'loci-test',
     connectionsMax: 2,

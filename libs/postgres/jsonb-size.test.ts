@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { jsonbBytes } from './jsonb-size.ts'
 import { schemaIn } from './migrations.ts'
 import { openPool } from './pool.ts'
-import { testDatabase } from './testing/database.ts'
+import { PATIENT, testDatabase } from './testing/database.ts'
 
 const VALUES = [
   ...[0, -0, 1, -1, 1.5, -2.25, 123456789, 1e20, 1e21, 1.5e21, -1e22, 1e308, Number.MAX_VALUE, 2 ** 53],
@@ -16,7 +16,13 @@ const VALUES = [
 // Mutant: `return text.length` for every number: 1e308 has 6 bytes and not 309.
 test('a value has as many bytes as the server says of its jsonb', async () => {
   await using database = await testDatabase({ schema: schemaIn(join(import.meta.dirname, 'testing')) })
-  const pool = openPool({ url: database.adminUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: database.adminUrl,
+    applicationName: 'test',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   try {
     for (const value of [...VALUES, VALUES]) {
       const { rows } = await pool.query<{ bytes: number }>({

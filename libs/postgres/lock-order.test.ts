@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { ACT_LOCKS, createLockOrder, type Lock, logBrokenLockOrder, maybe, noteLocks } from './lock-order.ts'
 import { schemaIn } from './migrations.ts'
 import { openPool, type Sql } from './pool.ts'
-import { testDatabase } from './testing/database.ts'
+import { PATIENT, testDatabase } from './testing/database.ts'
 import { transaction } from './transaction.ts'
 
 const order = createLockOrder(['cell', 'tenant', 'due row'])
@@ -13,7 +13,13 @@ const order = createLockOrder(['cell', 'tenant', 'due row'])
 // a pool; own() that does nothing; a lock that is taken sometimes counted as held.
 test('a transaction that locks out of order fails, whatever it has locked already it may lock again', async () => {
   await using database = await testDatabase({ schema: schemaIn(join(import.meta.dirname, 'testing')) })
-  const pool = openPool({ url: database.appUrl, applicationName: 'lock-order-test', connectionsMax: 1, onError() {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: database.appUrl,
+    applicationName: 'lock-order-test',
+    connectionsMax: 1,
+    onError() {},
+  })
   const locking = (...locks: ['cell' | 'tenant' | 'due row', string][]) =>
     transaction(pool, async (sql) => {
       for (const [name, key] of locks) order.note(sql, name, key)

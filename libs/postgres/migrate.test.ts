@@ -8,7 +8,7 @@ import { migrate, schemaState } from './migrate.ts'
 import { readMigrations, schemaIn } from './migrations.ts'
 import type { Pool } from './pool.ts'
 import { openPool } from './pool.ts'
-import { testDatabase } from './testing/database.ts'
+import { PATIENT, testDatabase } from './testing/database.ts'
 import { until } from './testing/until.ts'
 
 const FIXTURE = schemaIn(join(import.meta.dirname, 'testing'))
@@ -122,6 +122,7 @@ test('a release that was skipped is named, and refused while a program runs', as
   fixture.write('0005-more.sql', more)
   fixture.write('0006-after.sql', after)
   const running = openPool({
+    ...PATIENT,
     url: fixture.url,
     ...{ applicationName: 'loci-daemon', connectionsMax: 1, onError: () => {} },
   })
@@ -255,7 +256,8 @@ async function emptyDatabase() {
     cpSync(join(import.meta.dirname, 'testing', folder), join(directory, folder), { recursive: true })
   const schema = schemaIn(directory)
   const functions = schema.functions[0] as string
-  const open = (url: string) => openPool({ url, applicationName: 'migrate-test', connectionsMax: 2, onError: () => {} })
+  const open = (url: string) =>
+    openPool({ ...PATIENT, url, applicationName: 'migrate-test', connectionsMax: 2, onError: () => {} })
   const app: Pool = open(database.appUrl)
   const admin: Pool = open(database.adminUrl)
   await admin.query({ text: 'drop schema loci cascade' })

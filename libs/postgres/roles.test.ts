@@ -7,7 +7,7 @@ import { schemaIn } from './migrations.ts'
 import { openPool } from './pool.ts'
 import { rolesSql } from './roles.ts'
 import { changeUrl } from './testing/change-url.ts'
-import { testDatabase } from './testing/database.ts'
+import { PATIENT, testDatabase } from './testing/database.ts'
 
 // A server of its own: roles belong to the whole server, and these tests damage them.
 delete process.env.TEST_POSTGRES_URL
@@ -102,7 +102,7 @@ test('a login that opens a database of the other program is a reason not to star
   await using cell = await testDatabase({ schema })
   await using control = await testDatabase({ schema, program: 'management' })
   const audit = async (url: string, program: 'daemon' | 'management') => {
-    const pool = openPool({ url, applicationName: 'roles-test', connectionsMax: 1, onError: () => {} })
+    const pool = openPool({ ...PATIENT, url, applicationName: 'roles-test', connectionsMax: 1, onError: () => {} })
     return (await auditDatabase(pool, program).finally(() => pool.close())).problems
   }
   assert.deepEqual(await audit(cell.appUrl, 'daemon'), [])
@@ -117,6 +117,7 @@ test('a login that opens a database of the other program is a reason not to star
 
 async function connects(url: string, user: string): Promise<string> {
   const pool = openPool({
+    ...PATIENT,
     url: changeUrl(url, { user, password: 'test' }),
     applicationName: 'roles-test',
     connectionsMax: 1,
@@ -134,7 +135,8 @@ async function connects(url: string, user: string): Promise<string> {
 
 async function openRoles() {
   const database = await testDatabase({ schema })
-  const open = (url: string) => openPool({ url, applicationName: 'roles-test', connectionsMax: 1, onError: () => {} })
+  const open = (url: string) =>
+    openPool({ ...PATIENT, url, applicationName: 'roles-test', connectionsMax: 1, onError: () => {} })
   const [admin, owner, app] = [open(database.adminUrl), open(database.ownerUrl), open(database.appUrl)]
   return {
     database,

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { schemaIn } from './migrations.ts'
 import { openPool } from './pool.ts'
 import { sharePool } from './shares.ts'
-import { testDatabase } from './testing/database.ts'
+import { PATIENT, testDatabase } from './testing/database.ts'
 
 const schema = schemaIn(join(import.meta.dirname, 'testing'))
 const refusal = () => new Error('as many as it may')
@@ -12,7 +12,13 @@ const refusal = () => new Error('as many as it may')
 // Mutants: `each` never reached; leave() that forgets whoever waits; release() that gives back twice.
 test('a caller has its share of the connections, the next call waits for one of its own, and others are not touched', async () => {
   await using database = await testDatabase({ schema })
-  const pool = openPool({ url: database.adminUrl, applicationName: 'test', connectionsMax: 3, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: database.adminUrl,
+    applicationName: 'test',
+    connectionsMax: 3,
+    onError: () => {},
+  })
   const shares = sharePool(pool, { connectionsMax: 3, each: 2, waitMs: 60_000, refusal })
   const own = shares.of('a')
   const [first, second] = [await own.client(), await own.client()]
@@ -43,7 +49,13 @@ test('a caller has its share of the connections, the next call waits for one of 
 // Mutant: of() and inTurn() that leave shareOf() out.
 test('callers of one share have it together', async () => {
   await using database = await testDatabase({ schema })
-  const pool = openPool({ url: database.adminUrl, applicationName: 'test', connectionsMax: 3, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: database.adminUrl,
+    applicationName: 'test',
+    connectionsMax: 3,
+    onError: () => {},
+  })
   const shareOf = (caller: string) => caller.slice(0, 1)
   const shares = sharePool(pool, { connectionsMax: 3, each: 1, waitMs: 20, refusal, shareOf })
   await shares.inTurn('a1', async () => {
@@ -55,6 +67,7 @@ test('callers of one share have it together', async () => {
 
 test('a connection that cannot be had gives its place back', async () => {
   const pool = openPool({
+    ...PATIENT,
     url: 'postgres://nobody@127.0.0.1:1/none',
     applicationName: 'test',
     connectionsMax: 1,

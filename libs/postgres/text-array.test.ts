@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { sqlState } from './errors.ts'
 import { schemaIn } from './migrations.ts'
 import { openPool } from './pool.ts'
-import { testDatabase } from './testing/database.ts'
+import { PATIENT, testDatabase } from './testing/database.ts'
 import { textArray } from './text-array.ts'
 
 const schema = schemaIn(join(import.meta.dirname, 'testing'))
@@ -20,7 +20,13 @@ const LISTS: (string | null)[][] = [
 // Mutants: the length of a text in characters; a null written as an empty text; no dimension where there is one.
 test('a list of texts arrives in PostgreSQL as it does when it is sent as text', async () => {
   await using database = await testDatabase({ schema })
-  const pool = openPool({ url: database.adminUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: database.adminUrl,
+    applicationName: 'test',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   const text = `select $1::text[] is not distinct from $2::text[] as same, cardinality($1::text[]) as count, array_to_json($1::text[]) as list`
   for (const list of LISTS) {
     const { rows } = await pool.query({ text, values: [textArray(list), list] })

@@ -10,6 +10,7 @@ import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { SCOPES } from '@loci/contract/roles.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { createCustomerActs } from '../acts/idempotency/acts.ts'
 import { event, type Status, sequence, type TestProvider, testProvider } from '../testing/billing-provider.ts'
 import { type TestParty, testManagement } from '../testing/management.ts'
@@ -221,6 +222,7 @@ test('a database that goes away right after the commit does not turn a reset int
   const { settings } = provider.management
   const told: string[] = []
   const pool = openPool({
+    ...PATIENT,
     url: settings.databaseUrl,
     applicationName: 'test',
     connectionsMax: 1,

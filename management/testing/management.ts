@@ -124,7 +124,13 @@ export async function testManagement({
     consoleFolder,
   })
   const { url } = await management.start()
-  const pool = openPool({ url: database.appUrl, applicationName: 'test', connectionsMax: 6, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: database.appUrl,
+    applicationName: 'test',
+    connectionsMax: 6,
+    onError: () => {},
+  })
   const admin = openPool({
     url: database.adminUrl,
     applicationName: 'test-admin',

@@ -6,6 +6,7 @@
 
 import { randomInt } from 'node:crypto'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import {
   type Credentials,
   corpusOf,
@@ -79,6 +80,7 @@ await reportOn(async (report) => {
   // With a webhook: without one it answers 503 to everything.
   const world = await startWorld({ replicas: 1, isBilled: true })
   const unlimited = openPool({
+    ...PATIENT,
     url: world.postgres.adminUrl('loci_control'),
     applicationName: 'loci-test',
     connectionsMax: 1,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import type { Caller } from '../../access/capability-access.ts'
 import { createKvWalker } from '../../kv/reports/store.ts'
 import { testDaemon } from '../../testing/daemon.ts'
@@ -20,7 +21,13 @@ test('a walk goes through the domains one after the other, by cursor, and names 
     const operations = batch.slice(from, from + 100).map((n) => ({ op: 'put', key: `k${n}`, value: n }))
     await tenant.call('POST /v1/kv/entries/batch', { operations }, { db: 'large' })
   }
-  const pool = openPool({ url: daemon.database.appUrl, applicationName: 't', connectionsMax: 2, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: daemon.database.appUrl,
+    applicationName: 't',
+    connectionsMax: 2,
+    onError: () => {},
+  })
   const kv = createKvWalker(createKnownDamage())
   const other: Walker = { ...kv, domain: 'memory', noun: ['record', 'records'] }
   const caller = { instance: { id: tenant.instanceId }, ks: ['*/*'] } as unknown as Caller

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
 import { addTenant, putAll, type TestTenant } from '../../testing/tenant.ts'
 
@@ -24,6 +25,7 @@ test('an instance has one consistency walk at a time and a replica two; more are
   const [ada, bob, carol] = [await addTenant(daemon), await addTenant(daemon), await addTenant(daemon)]
   for (const tenant of [ada, bob, carol]) await putAll(tenant, 'default', { a: 1 })
   const blocker = openPool({
+    ...PATIENT,
     url: daemon.database.adminUrl,
     applicationName: 'loci-test',
     connectionsMax: 1,

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { commitActs } from '../../kv/store.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
@@ -146,7 +147,13 @@ test('erasing waits for a write that is under way', async () => {
   const own = await authority.addInstance()
   // The first write of a database locks the instance's row, which the feed waits for as well.
   assert.equal((await own.call(own.root(), 'PUT /v1/kv/entries/first', { body: { value: 1 } })).status, 200)
-  const writer = openPool({ url: daemon.database.appUrl, applicationName: 'w', connectionsMax: 1, onError: () => {} })
+  const writer = openPool({
+    ...PATIENT,
+    url: daemon.database.appUrl,
+    applicationName: 'w',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   const client = await writer.client()
   const write = { database: 'default', op: 'put' as const, key: 'k', value: '1', ttlMs: null, ifMatch: null }
   const statement = `select outcome from loci.kv_write($1, 10, '{default}', '{put}', '{k}', '{1}', '{null}', '{null}')`
@@ -186,7 +193,13 @@ test('an instance that is created again while it is erased waits for the end, an
   const { cell, authority, feed } = it
   const own = await authority.addInstance()
   await fill(cell, authority, own)
-  const blocker = openPool({ url: cell.database.appUrl, applicationName: 'b', connectionsMax: 1, onError: () => {} })
+  const blocker = openPool({
+    ...PATIENT,
+    url: cell.database.appUrl,
+    applicationName: 'b',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   const client = await blocker.client()
   await client.query({ text: 'begin' })
   await client.query({ text: 'select loci.enter_instance($1)', values: [own.svc] })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Sql } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { createActivity } from '../../access/activity.ts'
 import { createRates } from '../../access/rates.ts'
 import { testDaemon } from '../../testing/daemon.ts'
@@ -12,7 +13,13 @@ import { createUsage } from './usage.ts'
 // Mutant: put the counts back and send them with the next ones (8 instead of 5).
 test('counts are kept once, also when the connection breaks after the commit', async () => {
   await using daemon = await testDaemon()
-  const pool = openPool({ url: daemon.database.appUrl, applicationName: 't', connectionsMax: 1, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: daemon.database.appUrl,
+    applicationName: 't',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   let isBroken = true
   const breaking: Sql = {
     async query(statement) {
@@ -55,7 +62,13 @@ const LIMITS = { databases: 1, records: 1, bytes: 1, streams: 1, requests_per_se
 // Mutants: collect() without the organizations; exchangeRates() that counts its own row too.
 test('replicas tell each other what a service and its organization have used, and each grants its part', async () => {
   await using daemon = await testDaemon()
-  const pool = openPool({ url: daemon.database.appUrl, applicationName: 't', connectionsMax: 1, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: daemon.database.appUrl,
+    applicationName: 't',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   const organizationId = newId('org')
   const payer = (id: string) => ({ id, organizationId, limits: { ...LIMITS, organization_rate: 2 } })
   const [one, other] = [payer(newId('svc')), payer(newId('svc'))]
@@ -90,7 +103,13 @@ test('replicas tell each other what a service and its organization have used, an
 // Mutants: dearestOf() that does not sort; addUsage() that takes the newest routes instead of adding them up.
 test('of a minute the dearest routes are kept, and all that was charged', async () => {
   await using daemon = await testDaemon()
-  const pool = openPool({ url: daemon.database.appUrl, applicationName: 't', connectionsMax: 1, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: daemon.database.appUrl,
+    applicationName: 't',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   const rates = createRates()
   const usage = createUsage(pool, 'replica', rates, createActivity())
   const payer = { id: newId('svc'), organizationId: newId('org'), limits: LIMITS }

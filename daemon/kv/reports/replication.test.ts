@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
 import { listReplication } from './store.ts'
 
@@ -23,7 +24,13 @@ test('tenants are told of standbys and how far they are, not of their hosts', as
     ],
     { stdio: 'ignore' },
   )
-  const pool = openPool({ url: postgres.adminUrl(), applicationName: 'test', connectionsMax: 1, onError: () => {} })
+  const pool = openPool({
+    ...PATIENT,
+    url: postgres.adminUrl(),
+    applicationName: 'test',
+    connectionsMax: 1,
+    onError: () => {},
+  })
   try {
     const [standby, ...more] = await eventually(async () => {
       const found = await listReplication(pool)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { OPERATION_NAMES } from '@loci/contract/operations.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { testDatabase } from '@loci/postgres/testing/database.ts'
+import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
 import { SCHEMA } from '../../schema.ts'
 import { testAuthority } from '../../testing/authority.ts'
 import { fullConsistency } from '../../testing/consistency.ts'
@@ -123,6 +123,7 @@ test('what is to go goes on its day also where upkeep waited for a lock while th
   assert.equal(await decisions(), 1)
 
   const holder = openPool({
+    ...PATIENT,
     url: database.adminUrl,
     applicationName: 'loci-test',
     connectionsMax: 1,

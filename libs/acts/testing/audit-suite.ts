@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { appendAudit } from '../audit/store.ts'
 import { type ChainRow, problemsOf } from './chain.ts'
@@ -21,8 +22,8 @@ export function auditSuite(open: () => Promise<AuditedProgram>): void {
   before(async () => {
     program = await open()
     const { appUrl, adminUrl } = program.database
-    app = openPool({ url: appUrl, applicationName: 'test', connectionsMax: 4, onError: () => {} })
-    admin = openPool({ url: adminUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
+    app = openPool({ ...PATIENT, url: appUrl, applicationName: 'test', connectionsMax: 4, onError: () => {} })
+    admin = openPool({ ...PATIENT, url: adminUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
   })
   after(async () => {
     await Promise.all([app?.close(), admin?.close()])

@@ -6,6 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 
 interface KeyedAct {
   /** Names what is made: no other test makes the same. */
@@ -34,7 +35,13 @@ export function idempotencySuite(open: () => Promise<KeyedProgram>): void {
   let admin: Pool
   before(async () => {
     program = await open()
-    admin = openPool({ url: program.adminUrl, applicationName: 'test', connectionsMax: 2, onError: () => {} })
+    admin = openPool({
+      ...PATIENT,
+      url: program.adminUrl,
+      applicationName: 'test',
+      connectionsMax: 2,
+      onError: () => {},
+    })
   })
   after(async () => {
     await admin?.close()
