@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, type ListAnswer, listAll, path, putAll, type TestTenant } from '../testing/tenant.ts'
 
@@ -343,13 +342,7 @@ test('under row-level security a read, a prefix list and a write touch only the 
     'plan',
     Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`${at % 7}:${String(at).padStart(5, '0')}`, at])),
   )
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 'plans',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl)
   const client = await pool.client()
   const counted = async () => {
     const { rows } = await client.query<{ scans: number; fetched: number }>({

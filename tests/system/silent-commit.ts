@@ -16,8 +16,8 @@ import { addCallers, type WorldCaller } from '../world/callers.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
 import { type LociProcess, type ProgramName, untilReady } from '../world/process.ts'
 import { mapWidth, type Report, reportOn } from '../world/report.ts'
-import { addTenant, manage } from '../world/tenants.ts'
-import { startWorld, type World } from '../world/world.ts'
+import { addTenant, mintStaffKey } from '../world/tenants.ts'
+import { startWorld } from '../world/world.ts'
 
 const SKIPS = [0, 1, 2, 0, 1, 2]
 const METHODS = ['post', 'put', 'patch', 'delete']
@@ -47,7 +47,7 @@ await reportOn(async (report) => {
     const writers: Writers = {
       world,
       caller,
-      staffKey: await mintStaffKey(world, caller),
+      staffKey: await mintStaffKey(world, caller.organizationId, STAFF_EMAIL),
       tenant: await addTenant(world, { name: 'writers', plan: 'free', of: caller }),
     }
     const programs: Record<ProgramName, LociProcess> = {
@@ -178,22 +178,6 @@ async function mutants(report: Report, proxy: CommitProxy, writers: Writers): Pr
 
 function behind({ port }: CommitProxy, role: string, database: string): Record<string, string> {
   return { LOCI_DATABASE_URL: `postgres://${role}@127.0.0.1:${port}/${database}` }
-}
-
-async function mintStaffKey(world: World, { organizationId }: WorldCaller): Promise<string> {
-  const args = [
-    'api-keys',
-    'mint',
-    '--org',
-    organizationId,
-    '--email',
-    STAFF_EMAIL,
-    '--name',
-    'staff',
-    '--staff',
-    'true',
-  ]
-  return (await manage<{ api_key: string }>(world, args)).api_key
 }
 
 async function untilKnown({ url }: LociProcess, { tenant }: Writers): Promise<void> {

@@ -25,7 +25,10 @@ export interface HealthProxy {
 
 const CHECK_MS = 100
 
-export async function startHealthProxy(): Promise<HealthProxy> {
+/** Of each request over httpUrl: what it was and how it was answered; `body` of what failed. */
+export type Seen = (line: string, status: number, body: string) => void
+
+export async function startHealthProxy(seen?: Seen): Promise<HealthProxy> {
   const replicas = new Map<string, Replica>()
   const clients = new Set<Socket>()
   let turn = 0
@@ -38,11 +41,13 @@ export async function startHealthProxy(): Promise<HealthProxy> {
 
   const http = createHttpServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     const replica = next()
+    const { method, url, headers } = request
+    const line = `${method} ${url}`
     if (!replica) {
+      seen?.(line, 502, 'no replica is ready')
       response.writeHead(502).end('no replica is ready')
       return
     }
-    const { method, url, headers } = request
     const upstream = httpRequest(
       {
         host: replica.host,
@@ -55,12 +60,20 @@ export async function startHealthProxy(): Promise<HealthProxy> {
       },
       (answer) => {
         const { connection: _, ...passed } = answer.headers
-        response.writeHead(answer.statusCode ?? 502, passed)
+        const status = answer.statusCode ?? 502
+        response.writeHead(status, passed)
         answer.pipe(response)
-        answer.on('error', () => response.destroy())
+        let body = ''
+        if (status >= 400) answer.on('data', (chunk: Buffer) => (body += chunk.toString('utf8')))
+        answer.on('error', (error) => {
+          seen?.(line, 502, `cut: ${error.message}`)
+          response.destroy()
+        })
+        answer.on('end', () => seen?.(line, status, body))
       },
     )
     upstream.on('error', (error) => {
+      seen?.(line, 502, `upstream: ${error.message}`)
       if (response.headersSent) response.destroy()
       else response.writeHead(502).end(`upstream: ${error.message}`)
     })

@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { schemaIn } from '@loci/postgres/migrations.ts'
+import type { Programs } from './process.ts'
 
 export interface Edit {
   file: string
@@ -28,7 +29,8 @@ export interface Edit {
 
 export interface Mutant extends AsyncDisposable {
   root: string
-  startProgram: typeof import('./process.ts')['startProgram']
+  startProgram: Programs['startProgram']
+  runCommand: Programs['runCommand']
 }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -48,12 +50,13 @@ export async function plantMutant(edits: Edit[]): Promise<Mutant> {
   }
   for (const program of ['daemon', 'management']) carryDigest(root, program)
   // Its own process.ts starts what lies beside it.
-  const { startProgram } = (await import(
+  const { startProgram, runCommand } = (await import(
     pathToFileURL(join(root, 'tests/world/process.ts')).href
-  )) as typeof import('./process.ts')
+  )) as Programs
   return {
     root,
     startProgram,
+    runCommand,
     async [Symbol.asyncDispose]() {
       rmSync(root, { recursive: true, force: true })
     },

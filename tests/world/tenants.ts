@@ -1,7 +1,6 @@
 // Organizations of a world, made as an operator makes them: by management's own commands.
 
 import { OPERATION_NAMES } from '@loci/contract/operations.ts'
-import { runCommand } from './process.ts'
 import type { World } from './world.ts'
 
 export interface WorldTenant {
@@ -38,6 +37,13 @@ export async function addOrganization(world: World, name: string): Promise<World
   return { organizationId: made.organization_id, tenantId: made.tenant_id, apiKey: key.api_key }
 }
 
+/** Of somebody whom LOCI_STAFF_EMAILS names. */
+export async function mintStaffKey(world: World, organizationId: string, email: string): Promise<string> {
+  const person = ['--org', organizationId, '--email', email]
+  const args = ['api-keys', 'mint', ...person, '--name', 'staff', '--staff', 'true']
+  return (await manage<{ api_key: string }>(world, args)).api_key
+}
+
 export function ownerEmail(organization: string): string {
   return `owner@${organization.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.example`
 }
@@ -47,7 +53,7 @@ const TRIES_MAX = 20
 /** One command of management, again where it did nothing; throws with what it said unless it ended well. */
 export async function manage<Answer>(world: World, args: string[]): Promise<Answer> {
   for (let tries = 1; ; tries += 1) {
-    const { code, stdout, stderr } = await runCommand('management', args, world.managementSettings())
+    const { code, stdout, stderr } = await world.runCommand('management', args, world.managementSettings())
     if (code === 0) return JSON.parse(stdout)
     if (tries === TRIES_MAX || !stderr.includes('Nothing was done; try again'))
       throw new Error(`management ${args.join(' ')} ended with ${code}: ${stderr}`)

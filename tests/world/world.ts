@@ -27,6 +27,8 @@ export interface World {
   identityProvider: IdentityProvider | undefined
   /** What browsers and cells know management as. */
   publicUrl: string
+  /** A command of its programs. */
+  runCommand: Programs['runCommand']
   /** The settings of a further replica; `extra` overrides. */
   daemonSettings(extra?: Record<string, string>): Record<string, string>
   managementSettings(extra?: Record<string, string>): Record<string, string>
@@ -130,6 +132,7 @@ export async function startWorld({
     signIn,
     identityProvider: signIn?.own,
     publicUrl,
+    runCommand: programs.runCommand,
     daemonSettings,
     managementSettings,
     async startDaemon(extra) {

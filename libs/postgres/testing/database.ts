@@ -4,7 +4,7 @@ import pg from 'pg'
 import { ADVISORY_LOCKS } from '../advisory-locks.ts'
 import { migrate } from '../migrate.ts'
 import { readMigrations, type Schema } from '../migrations.ts'
-import type { Sql } from '../pool.ts'
+import type { Pool, Sql } from '../pool.ts'
 import { openPool } from '../pool.ts'
 import { type DatabaseProgram, grantsSql, loginsOf, rolesSql } from '../roles.ts'
 import { changeUrl } from './change-url.ts'
@@ -128,6 +128,12 @@ async function tryLock(sql: Sql): Promise<boolean> {
 
 /** For what a test does itself: the bounds of the product are for the product, not for filling 10,000 rows. */
 export const PATIENT = { connectMs: 10_000, statementMs: 60_000 }
+
+/** For what a test asks the database itself. */
+export function testPool(url: string, connectionsMax = 1): Pool {
+  // The statement that needed the connection fails by itself.
+  return openPool({ ...PATIENT, url, applicationName: 'test', connectionsMax, onError: () => {} })
+}
 
 /** A connection for one piece of work: one that stays open would keep the test process from ending. */
 async function asAdmin<T>(url: string, work: (sql: Sql) => Promise<T>): Promise<T> {
