@@ -2,6 +2,7 @@
 
 import { keepAuditPartitions } from '@loci/acts/audit/store.ts'
 import { addressSet } from '@loci/chassis/addresses.ts'
+import { ageJobs } from '@loci/chassis/ages.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { overloaded } from '@loci/chassis/limiter.ts'
@@ -13,6 +14,7 @@ import { createStoreHealth } from '@loci/chassis/store-health.ts'
 import { onLate } from '@loci/meter/meter.ts'
 import { poolOpener } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
+import { readKeyAge } from '@loci/postgres/sealing-checks.ts'
 import { sharePool } from '@loci/postgres/shares.ts'
 import {
   keepEach,
@@ -68,6 +70,7 @@ import { keepEventPartitions } from './events/store.ts'
 import { authorityProblem, createCatchUp, feedProblem, RESTORED } from './feed/catch-up.ts'
 import { feedJobs } from './feed/jobs.ts'
 import { createJoin } from './feed/join.ts'
+import { lateJobs } from './health/late.ts'
 
 import { healthRoutes } from './health/routes.ts'
 import { createInstanceActs } from './idempotency/acts.ts'
@@ -339,6 +342,8 @@ export async function createDaemon(options: DaemonOptions) {
         },
       ),
       ...store.jobs,
+      ...lateJobs(background, { metrics, isJoined: management !== undefined }),
+      ...ageJobs({ metrics, settings, readKeyAgeS: () => readKeyAge(background, sealingKeys) }),
       ...instanceKeyJobs(background, sealingKeys),
       ...idempotencyJobs(background),
       ...auditJobs(background),

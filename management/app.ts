@@ -1,6 +1,7 @@
 // Every feature of management and what it is handed, on one screen.
 
 import { addressSet } from '@loci/chassis/addresses.ts'
+import { ageJobs } from '@loci/chassis/ages.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { overloaded } from '@loci/chassis/limiter.ts'
@@ -12,6 +13,7 @@ import { createStoreHealth } from '@loci/chassis/store-health.ts'
 import { createWaiting } from '@loci/chassis/waiting.ts'
 import { poolOpener } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
+import { readKeyAge } from '@loci/postgres/sealing-checks.ts'
 import { sharePool } from '@loci/postgres/shares.ts'
 import { listPartitionGaps, probeSpace, readOldestSnapshot, readProblem, requirePrimary } from '@loci/postgres/watch.ts'
 import { createAttempts } from './access/attempts.ts'
@@ -213,6 +215,7 @@ export async function createManagement(options: ManagementOptions): Promise<Serv
     beat: { everyMs: 1_000, ask: () => readProblem(background) },
     jobs: [
       ...store.jobs,
+      ...ageJobs({ metrics, settings, readKeyAgeS: () => readKeyAge(background, sealingKeys) }),
       ...reconciler.jobs,
       ...planJobs(background),
       ...billingJobs(background, log),

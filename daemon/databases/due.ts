@@ -10,9 +10,11 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { claimDue, type Due, listDueKinds, postponeDue } from './store.ts'
 
 /** As in the check of loci.due. */
-type DueKind =
-  | ('expiry' | 'slots' | 'records' | 'projections' | 'history')
-  | ('index' | 'vectors' | 'advice' | 'cycle' | 'config' | 'erase')
+export const DUE_KINDS = [
+  ...(['expiry', 'slots', 'records', 'projections', 'history', 'index'] as const),
+  ...(['vectors', 'advice', 'cycle', 'config', 'erase'] as const),
+]
+type DueKind = (typeof DUE_KINDS)[number]
 
 type DueHandler = (sql: Sql, due: Due) => Promise<unknown>
 type DueHandlers = Partial<Record<DueKind, DueHandler>>

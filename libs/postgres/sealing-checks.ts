@@ -32,6 +32,16 @@ export async function noteSealingKeys(sql: Sql, keys: CheckedKey[]): Promise<str
   return problemsOf(await readChecks(sql), keys)
 }
 
+/** Since when the key that seals is known, in seconds; undefined where none was noted. */
+export async function readKeyAge(sql: Sql, keys: CheckedKey[]): Promise<number | undefined> {
+  const { rows } = await sql.query<{ ageS: number }>({
+    name: 'sealing_key_age',
+    text: `select extract(epoch from now() - first_seen_at)::float8 as "ageS" from loci.sealing_checks where id = $1`,
+    values: [keys[0]?.id],
+  })
+  return rows[0]?.ageS
+}
+
 /** For commands: what they seal must be readable for the serving processes, so the key must be one of theirs. */
 export async function sealingKeyProblems(sql: Sql, keys: CheckedKey[]): Promise<string[]> {
   const known = await readChecks(sql)

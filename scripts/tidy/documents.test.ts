@@ -78,7 +78,7 @@ tables.push(
   ['a metric that is not described', { 'libs/chassis/serve.ts': metric }, /does not say what 'loci_ready'/],
   [
     'a metric that is described',
-    { 'libs/chassis/serve.ts': metric, 'docs/operations/what-to-do-when.md': '| `loci_ready` |' },
+    { 'libs/chassis/serve.ts': metric, 'docs/operations/metrics.md': '| `loci_ready` |' },
     undefined,
   ],
 )

@@ -4,7 +4,9 @@
 
 import { generateKeyPairSync, sign } from 'node:crypto'
 
-export function selfSigned(host = '127.0.0.1'): { cert: string; key: string } {
+/** `days`: until when it holds. */
+export function selfSigned(host = '127.0.0.1', days?: number): { cert: string; key: string } {
+  const end = days === undefined ? '491231235959Z' : timeOf(new Date(Date.now() + days * 86_400_000))
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const name = sequence(set(sequence(oid(0x55, 0x04, 0x03), node(0x0c, Buffer.from(host)))))
   const algorithm = sequence(oid(0x2b, 0x65, 0x70))
@@ -13,7 +15,7 @@ export function selfSigned(host = '127.0.0.1'): { cert: string; key: string } {
     node(0x02, Buffer.from([1])), // serial number
     algorithm,
     name,
-    sequence(utcTime('200101000000Z'), utcTime('491231235959Z')),
+    sequence(utcTime('200101000000Z'), utcTime(end)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
   )
@@ -41,6 +43,11 @@ function set(...parts: Buffer[]): Buffer {
 
 function oid(...bytes: number[]): Buffer {
   return node(0x06, Buffer.from(bytes))
+}
+
+/** YYMMDDhhmmssZ */
+function timeOf(at: Date): string {
+  return `${at.toISOString().slice(2, 19).replaceAll(/[-:T]/g, '')}Z`
 }
 
 function utcTime(text: string): Buffer {
