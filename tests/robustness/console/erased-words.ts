@@ -56,13 +56,13 @@ async function erased(
   let unstored = 0
   person.on('response', (response) => {
     if (!response.url().includes('/proxy/v1/')) return
-    storable.push(
-      response.allHeaders().then((headers) => {
-        if (!/no-store/.test(String(headers['cache-control']))) return response.url()
-        unstored += 1
-        return ''
-      }),
-    )
+    const kept = response.allHeaders().then((headers) => {
+      if (!/no-store/.test(String(headers['cache-control']))) return response.url()
+      unstored += 1
+      return ''
+    })
+    storable.push(kept)
+    kept.catch(() => {})
   })
   const question = encodeURIComponent('Where is the spare key of the archive?')
   const pages: [string, string][] = [

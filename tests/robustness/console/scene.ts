@@ -172,12 +172,12 @@ export async function openPage(
 }
 
 /** Nothing of it is loading any more, and its fonts are there. */
-export async function settled(page: Page, shows?: string): Promise<void> {
+export async function settled(page: Page, shows?: string, withinMs = 120_000): Promise<void> {
   await until(
     page,
     `document.querySelector('h1') !== null && !document.querySelector('.skeleton') && document.fonts.status === 'loaded'`,
   )
-  if (shows !== undefined) await page.locator(shows).first().waitFor()
+  if (shows !== undefined) await page.locator(shows).first().waitFor({ timeout: withinMs })
 }
 
 /** Asked from outside: the policy of the page lets nothing in it read code from text. */
