@@ -13,6 +13,7 @@ import { REGISTRY as DAEMON } from '@loci/daemon/settings.ts'
 import { createManagement } from '@loci/management/app.ts'
 import { managementDocument } from '@loci/management/document.ts'
 import { REGISTRY as MANAGEMENT } from '@loci/management/settings.ts'
+import { chartSchema } from './chart.ts'
 import { commandsPage } from './commands-page.ts'
 import { dashboards } from './dashboards.ts'
 import { decisionIndex } from './decisions.ts'
@@ -50,6 +51,7 @@ const documents: Record<string, string> = {
   'docs/specification-coverage.md': coverage.page,
   'docs/promises.md': promises,
   ...dashboards(),
+  ...chartSchema([DAEMON, MANAGEMENT]),
   'docs/decisions/README.md': decisions.page,
   'sdk/daemon.ts': operationsFile('daemon', daemon),
   'sdk/management.ts': operationsFile('management', management),

@@ -59,6 +59,8 @@ export const REASONS: Readonly<Record<string, string>> = {
   'docs/meaning.md': 'needs word lists and a model from elsewhere, and hours',
   'docs/operations/what-to-do-when.md': 'needs a collector of traces; `trace` does the same with its own',
   'docs/operations/containers.md': 'needs Docker and minutes: `test:system -- compose` does the same',
+  'docs/operations/kubernetes.md':
+    'needs a cluster that runs programs: `test:system -- chart` installs on an API server',
   'docs/operations/install.md#PostgreSQL and PgBouncer': 'a line of the configuration of PgBouncer, which is not there',
   'integrations/claude-code/README.md': 'is typed into Claude Code; `test:system -- claude-code` does the same in full',
   'examples/support-agent/README.md': 'installs from a registry; `support-agent` does the same from the packed client',
