@@ -6,8 +6,7 @@ import { startProcess, untilState } from '@loci/chassis/testing/process.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { testLog } from '@loci/chassis/testing/server.ts'
 import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
+import { testDatabase, testPool } from '@loci/postgres/testing/database.ts'
 import { createDaemon } from './app.ts'
 import { SCHEMA } from './schema.ts'
 import { testSettings } from './testing/daemon.ts'
@@ -19,13 +18,7 @@ const PARTITIONS_LOCK = ADVISORY_LOCKS.auditPartitions
 // for ever).
 test('a daemon whose database blinks while it warms up waits, and one that is told to stop then ends well', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
-  const pool = openPool({
-    ...PATIENT,
-    url: database.appUrl,
-    applicationName: 'test',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(database.appUrl)
   const holder = await pool.client()
   await holder.query({ text: 'select pg_advisory_lock($1)', values: [PARTITIONS_LOCK] })
   const settings = {
@@ -59,13 +52,7 @@ test('a daemon whose database blinks while it warms up waits, and one that is to
 // Mutant: leave out isStopping() after warmUp() in serve.ts (a draining process cannot become ready).
 test('a start that is overtaken by a stop ends without an error', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
-  const pool = openPool({
-    ...PATIENT,
-    url: database.appUrl,
-    applicationName: 'test',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(database.appUrl)
   const holder = await pool.client()
   await holder.query({ text: 'select pg_advisory_lock($1)', values: [PARTITIONS_LOCK] })
   const daemon = await createDaemon({

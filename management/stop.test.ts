@@ -7,8 +7,7 @@ import { startProcess, untilState } from '@loci/chassis/testing/process.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { testLog } from '@loci/chassis/testing/server.ts'
 import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
+import { testDatabase, testPool } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { createManagement } from './app.ts'
 import { addCell } from './cells/cells.ts'
@@ -22,13 +21,7 @@ const PARTITIONS_LOCK = ADVISORY_LOCKS.auditPartitions
 test('a process that is told to stop answers the polls that wait and ends without cutting one', async () => {
   await using database = await testDatabase({ schema: SCHEMA, program: 'management' })
   const { publicJwk, privateJwk } = newKeyPair()
-  const pool = openPool({
-    ...PATIENT,
-    url: database.appUrl,
-    applicationName: 'test',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(database.appUrl)
   const place = { name: 'one', region: 'r', capacity: 1, endpoint: 'http://127.0.0.1:1', tenantId: null }
   const cell = await transaction(pool, (sql) =>
     addCell(sql, { ...place, publicKeys: [publicJwk.x] }, { actor: 'test' }),
@@ -77,13 +70,7 @@ async function untilInside(url: string, requests: number): Promise<void> {
 // It ended with 70 before. Mutants: call warm() in serve.ts once, outside the job (70 again); let close() not abort.
 test('a process whose database blinks while it warms up waits, and one that is told to stop then ends well', async () => {
   await using database = await testDatabase({ schema: SCHEMA, program: 'management' })
-  const pool = openPool({
-    ...PATIENT,
-    url: database.appUrl,
-    applicationName: 'test',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(database.appUrl)
   const holder = await pool.client()
   await holder.query({ text: 'select pg_advisory_lock($1)', values: [PARTITIONS_LOCK] })
   const settings = {
@@ -115,13 +102,7 @@ test('a process whose database blinks while it warms up waits, and one that is t
 // It failed with "a draining process cannot become ready". Mutant: leave out isStopping() after warmUp() in serve.ts.
 test('a start that is overtaken by a stop ends without an error', async () => {
   await using database = await testDatabase({ schema: SCHEMA, program: 'management' })
-  const pool = openPool({
-    ...PATIENT,
-    url: database.appUrl,
-    applicationName: 'test',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(database.appUrl)
   const holder = await pool.client()
   await holder.query({ text: 'select pg_advisory_lock($1)', values: [PARTITIONS_LOCK] })
   const management = await createManagement({

@@ -9,7 +9,7 @@ interface Program {
   settings: Record<string, Setting<unknown>>
 }
 
-/** What the chart decides by itself. */
+/** The chart decides these by itself. */
 const OF_THE_CHART = ['LOCI_LISTEN', 'LOCI_ADMIN_LISTEN', 'LOCI_TLS_CERT', 'LOCI_TLS_KEY']
 
 const text = { type: 'string' }
@@ -41,7 +41,7 @@ export function chartSchema(programs: Program[]): Record<string, string> {
         instances: { type: 'integer', minimum: 1 },
         storage: object({ size: text, class: text }),
       }),
-      // Of helm itself, where the chart is a part of another one.
+      // Helm puts this there where the chart is a part of another one.
       global: things,
     }),
   }

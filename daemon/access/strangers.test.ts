@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { testAuthority } from '../testing/authority.ts'
 import { testDaemon } from '../testing/daemon.ts'
 
@@ -26,13 +25,7 @@ test('of tokens of instances that live elsewhere, from an address over its failu
   assert.equal((await list(own)).status, 200)
   for (let n = 0; n <= 5; n += 1) await list(elsewhere())
   const tokens = Array.from({ length: AT_ONCE }, elsewhere)
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.adminUrl,
-    applicationName: 'test',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.adminUrl)
   const holder = await pool.client()
   await holder.query({ text: 'begin' })
   await holder.query({ text: 'lock table loci.instances in access exclusive mode' })

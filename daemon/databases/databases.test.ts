@@ -5,7 +5,7 @@ import { testLog } from '@loci/chassis/testing/server.ts'
 import { auditDatabase } from '@loci/postgres/durability.ts'
 import { sqlState } from '@loci/postgres/errors.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
-import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
+import { PATIENT, testDatabase, testPool } from '@loci/postgres/testing/database.ts'
 import { purgeSome } from '../feed/purge/store.ts'
 import { takeLease } from '../feed/store.ts'
 import { expireEntries } from '../kv/store.ts'
@@ -21,13 +21,7 @@ let daemon: TestDaemon
 let pool: Pool
 before(async () => {
   daemon = await testDaemon()
-  pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 'test',
-    connectionsMax: 4,
-    onError: () => {},
-  })
+  pool = testPool(daemon.database.appUrl, 4)
 })
 after(async () => {
   await pool?.close()

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { testLog } from '@loci/chassis/testing/server.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { createDaemon } from '../app.ts'
 import { testDaemon, testSettings } from '../testing/daemon.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
@@ -24,13 +23,7 @@ test('a repeat is answered after a change of sealing keys, also when the old one
   const tenant = await addTenant(first)
   const answer = await batch(tenant, 'kept')
   const { sealingKeys: own } = testSettings(first.database.appUrl, first.adminToken)
-  const pool = openPool({
-    ...PATIENT,
-    url: first.database.appUrl,
-    applicationName: 't',
-    connectionsMax: 2,
-    onError: () => {},
-  })
+  const pool = testPool(first.database.appUrl, 2)
 
   const startWith = async (sealingKeys: typeof own) => {
     const settings = { ...testSettings(first.database.appUrl, first.adminToken), sealingKeys }
@@ -71,13 +64,7 @@ test('replicas that need a key at once get the same one, an instance has its own
   await using daemon = await testDaemon()
   const [ada, bob] = [await addTenant(daemon), await addTenant(daemon)]
   const { sealingKeys } = testSettings(daemon.database.appUrl, daemon.adminToken)
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 't',
-    connectionsMax: 4,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl, 4)
   const replicas = [1, 2, 3, 4].map(() => createInstanceKeys(pool, sealingKeys))
   const keys = await Promise.all(replicas.map((replica) => replica.of(ada.instanceId)))
   const texts = new Set(keys.map(({ key }) => key.toString('hex')))
@@ -107,13 +94,7 @@ test('replicas that need a key at once get the same one, an instance has its own
 test('a key that was read in another database is read again', async () => {
   await using daemon = await testDaemon()
   const tenant = await addTenant(daemon)
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 't',
-    connectionsMax: 2,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl, 2)
   try {
     const { sealingKeys } = testSettings(daemon.database.appUrl, daemon.adminToken)
     let life = 'before'

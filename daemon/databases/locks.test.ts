@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { appendAudit } from '@loci/acts/audit/store.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { appendEvents } from '../events/store.ts'
 import { testDaemon } from '../testing/daemon.ts'
@@ -47,13 +46,7 @@ test('every function takes its locks in the order, whatever it calls', () => {
 test('a transaction that takes the audit head before the row of the instance fails, and so does a due row without its head', async () => {
   await using daemon = await testDaemon()
   const { instanceId } = await addTenant(daemon)
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 'test',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl)
   const where = { instanceId, databasesMax: 10, database: 'new', kind: 'working-memory' } as const
   const entry = { actor: 'a', chain: instanceId, action: 'x', subject: 'new', detail: {} }
   const configure = (sql: Parameters<typeof writeConfig>[0]) => writeConfig(sql, where, { sent: '{}', ifMatch: null })

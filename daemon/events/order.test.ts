@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { enterInstance } from '../databases/store.ts'
 import { type TestAuthority, testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -43,13 +42,7 @@ async function interleaved(
   withinMs: number,
 ): Promise<{ missed: string[]; isInOrder: boolean }> {
   const own = await authority.addInstance()
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 't',
-    connectionsMax: 2,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl, 2)
   const stream = await openEvents(daemon, own.root(EVERYTHING))
   const [first, second] = [await pool.client(), await pool.client()]
   const written: string[] = []

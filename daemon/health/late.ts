@@ -1,5 +1,5 @@
-// What nobody waits for, and is late where nothing fails: due work that no replica comes to, and erasures that
-// management was not told of.
+// Watches what is late while nothing fails: due work that no replica comes to, and erasures that management was not
+// told of.
 
 import type { Job } from '@loci/chassis/jobs.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'

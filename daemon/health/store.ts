@@ -5,7 +5,7 @@ export interface Late {
   unreportedS: number
 }
 
-/** Of each kind the oldest alone, by its index: neither table is counted. */
+/** Reads the oldest row of each kind alone, by its index: neither table is counted. */
 export async function readLate(sql: Sql, kinds: readonly string[]): Promise<Late> {
   const { rows } = await sql.query<Late>({
     name: 'late',

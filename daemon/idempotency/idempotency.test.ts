@@ -3,8 +3,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { anotherSealingKey, idempotencySuite } from '@loci/acts/testing/idempotency-suite.ts'
 import { ask } from '@loci/chassis/testing/request.ts'
-import { openPool, type Pool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { type TestDaemon, testDaemon, testSettings } from '../testing/daemon.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
 import { inClaimOrder, sweepAnswers } from './store.ts'
@@ -43,13 +43,7 @@ let daemon: TestDaemon
 let pool: Pool
 before(async () => {
   daemon = await testDaemon()
-  pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 'test',
-    connectionsMax: 2,
-    onError: () => {},
-  })
+  pool = testPool(daemon.database.appUrl, 2)
 })
 after(async () => {
   await pool?.close()

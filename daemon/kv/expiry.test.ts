@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool, type Sql } from '@loci/postgres/pool.ts'
-import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
+import { testDatabase, testPool } from '@loci/postgres/testing/database.ts'
 import { workDue } from '../databases/due.ts'
 import { listTotals } from '../databases/store.ts'
 import { SCHEMA } from '../schema.ts'
@@ -20,13 +20,7 @@ test('an expired entry that is not swept yet is in no count: health, consistency
   await using daemon = await testDaemon()
   const ada = await addTenant(daemon, { records: 2 })
   await putAll(ada, 'ttl', { lasting: 1 })
-  const admin = openPool({
-    ...PATIENT,
-    url: daemon.database.adminUrl,
-    applicationName: 't',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const admin = testPool(daemon.database.adminUrl)
   const holder = await admin.client()
   // Whoever holds the head keeps the sweeper away. A machine so slow that the sweep came first tries again with more
   // time.
@@ -175,13 +169,7 @@ async function bareCell() {
     onError: () => {},
   })
   const instanceId = newId('svc')
-  const admin = openPool({
-    ...PATIENT,
-    url: database.adminUrl,
-    applicationName: 't',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const admin = testPool(database.adminUrl)
   await admin.query({
     text: `insert into loci.instances (id, organization_id, tenant_id, service_type, plan, state, generation, limits, config, change_seq)
       values ($1, 'org', 'ten', 'memory', 'pro', 'active', 1, '{}', '{}', 1)`,

@@ -3,8 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { seal } from '@loci/capability/capability.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { claimValues } from '../idempotency/store.ts'
 import { testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -257,13 +256,7 @@ test('records and their bytes count for the plan', async () => {
 test('an expired record that is not swept yet does not count for the plan', async () => {
   const small = await addTenant(daemon, { records: 2 })
   const memory = memoryOf(small, 'brief')
-  const admin = openPool({
-    ...PATIENT,
-    url: daemon.database.adminUrl,
-    applicationName: 't',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const admin = testPool(daemon.database.adminUrl)
   const holder = await admin.client()
   await memoryOf(small, 'lasting').store('a')
   // Whoever holds the head keeps the sweeper away. On a slow machine the sweep may come first: again, with more time.

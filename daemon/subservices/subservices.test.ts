@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { isId } from '@loci/contract/ids.ts'
 import { planSwitch, SUBSERVICE_NAMES } from '@loci/contract/subservices.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 
 interface Update {
@@ -232,13 +231,7 @@ test('a switch reaches the second replica, and two replicas revert it once', asy
 test('administrators who switch at once leave one row per change', async () => {
   await using daemon = await testDaemon()
   // Both come to the switches while a third one holds them, so neither has seen what the other does.
-  const admin = openPool({
-    ...PATIENT,
-    url: daemon.database.adminUrl,
-    applicationName: 't',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const admin = testPool(daemon.database.adminUrl)
   const holder = await admin.client()
   await holder.query({ text: 'begin; select name from loci.subservices for update' })
   const both = Promise.all([1, 2].map(() => turn(daemon, 'disable', { services: ['mcp', 'events'] })))

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { TestAnswer } from '@loci/chassis/testing/request.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { slotPath, slotsOf, type TestSlots } from '../testing/slots.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
@@ -99,13 +98,7 @@ test('while the first request of a key is at work the second is 409, and nothing
   const slots = slotsOf(tenant, 'busy')
   const [done, busy] = [randomUUID(), randomUUID()]
   await batch(slots, [putOf('a')], done)
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.adminUrl,
-    applicationName: 'test',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.adminUrl)
   const first = await pool.client()
   await first.query({ text: 'begin' })
   // What a first request has written that has not committed yet.

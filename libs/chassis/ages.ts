@@ -1,4 +1,4 @@
-// What ends or grows old while everything works, so that somebody is told before: our certificates and sealing keys.
+// Tells in time what ends or grows old while everything works: our certificates and sealing keys.
 
 import { X509Certificate } from 'node:crypto'
 import type { Job } from './jobs.ts'
@@ -41,7 +41,7 @@ function gaugeCertificate(metrics: Metrics, name: string, help: string, pem: str
   metrics.gauge(name, help, () => (endsAt - Date.now()) / 1_000)
 }
 
-/** Of a chain whoever ends first ends it. */
+/** A chain ends when the first of its certificates does. */
 function earliestEnd(pem: string): number {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
   return Math.min(...blocks.map((block) => Date.parse(new X509Certificate(block).validTo)))

@@ -119,7 +119,7 @@ export function poolOpener(
 ): (applicationName: string, connectionsMax: number, own?: Pick<PoolOptions, 'verify'>) => Pool {
   const { databaseUrl: url, databaseCa: ca, databaseStatementMs: statementMs } = settings
   const to = { url, ...(ca ? { ca } : {}) }
-  // Who waits longer for an answer waits longer for a connection, too: those that are there are busy as long.
+  // Statements that may take longer keep their connections busy as long, so a connection is waited for longer too.
   const patience = { statementMs, connectMs: Math.max(CONNECT_MS, statementMs / 2) }
   const servers = findServers(to, shared.onPrimary)
   return (applicationName, connectionsMax, own) =>

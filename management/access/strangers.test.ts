@@ -4,8 +4,7 @@ import { test } from 'node:test'
 import { ask, eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { type TestManagement, testManagement } from '../testing/management.ts'
 
 // The flood itself, with 900 connections, is a scene of `npm run test:system -- slow`. Here the database stands still
@@ -18,13 +17,7 @@ const AT_ONCE = 30
 
 /** Until it is let go nobody reads or writes the table. */
 async function standStill({ database }: TestManagement, table: string) {
-  const pool = openPool({
-    ...PATIENT,
-    url: database.adminUrl,
-    applicationName: 'test',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(database.adminUrl)
   const holder = await pool.client()
   await holder.query({ text: 'begin' })
   await holder.query({ text: `lock table ${table} in access exclusive mode` })

@@ -9,8 +9,7 @@ import { test } from 'node:test'
 import { verifyCapability } from '@loci/capability/capability.ts'
 import { newKeyPair, publicKeyOf } from '@loci/capability/jws.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
+import { testDatabase, testPool } from '@loci/postgres/testing/database.ts'
 import { SCHEMA } from '../schema.ts'
 import { type Outcome, run, settings } from '../testing/commands.ts'
 import { testManagement } from '../testing/management.ts'
@@ -121,7 +120,7 @@ async function checkLeftBehind(
   cellId: string,
   { minted, operator, partner }: Record<'minted' | 'operator' | 'partner', { token: string }>,
 ): Promise<void> {
-  const admin = openPool({ ...PATIENT, url: adminUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
+  const admin = testPool(adminUrl)
   try {
     const { rows: acts } = await admin.query<{ action: string; count: number }>({
       text: 'select action, count(*) as count from loci.audit group by action order by action',

@@ -1,4 +1,4 @@
-// What each value of deploy/chart is for, as it can be seen in the manifests; and what must be refused.
+// Says where each value of deploy/chart is seen in the manifests, and which values must be refused.
 
 export interface Manifest {
   kind: string
@@ -15,7 +15,7 @@ interface Case {
 
 const secret = (name: string, key: string) => ({ name, key })
 
-/** What has no default: where secrets lie, and how requests arrive. */
+/** These have no default: where secrets lie, and how requests arrive. */
 export const MINIMUM: Record<string, unknown> = {
   'management.settings': { LOCI_PUBLIC_URL: 'https://loci.example', LOCI_REQUIRE_HTTPS: 'false' },
   'management.secrets': {

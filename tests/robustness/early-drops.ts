@@ -1,5 +1,4 @@
-// What a release must not do to the one before it: migrations that do it, on the database of a world whose programs
-// run.
+// Plants migrations that a release must not have, because the release before it still runs, in the database of a world.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +23,7 @@ export async function withMigrations(texts: string[], newest: number): Promise<M
   return mutant
 }
 
-/** What migrate of `mutant` said where it refused; undefined where it did not. */
+/** Returns what migrate of `mutant` said where it refused; undefined where it did not. */
 export async function migrateCell(world: World, mutant: Mutant): Promise<string | undefined> {
   return prepareDatabase(world.postgres, 'daemon', mutant).then(
     () => undefined,

@@ -6,7 +6,7 @@ import { seeded } from './seeded.ts'
 import { type MakeRequest, WRITING, type Writers } from './writing-routes.ts'
 import { WRITING_SIGN_IN } from './writing-sign-in.ts'
 
-/** What needs a browser or a payment provider, ends or fails a service, and what is signed for one address alone. */
+/** They need a browser or a payment provider, end or fail a service, or are signed for one address alone. */
 const LEFT_OUT = [
   ...Object.keys(WRITING_SIGN_IN),
   'POST /admin/services/disable',
@@ -25,7 +25,7 @@ export interface EveryRoute {
   /** Routes that are asked. */
   count: number
   asked(): number
-  /** What was not done, but for what a slow machine refused. */
+  /** Requests that were not done, but for those that a slow machine refused. */
   wrong: string[]
   stop(): Promise<void>
 }

@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 
 export interface Upgraded {
   recalled: string
-  /** Of the cluster as the release before left it. */
+  /** Names of the copies that were kept of the cluster as the release before left it. */
   copies: string[]
-  /** What did not end with 0. */
+  /** Commands that did not end with 0. */
   wrong: string[]
 }
 

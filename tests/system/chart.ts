@@ -31,7 +31,7 @@ function helm(args: string[]) {
   return { status, stdout, text: `${stdout}${stderr}`.trim() }
 }
 
-/** As `--set-json`, for each first word of a path. */
+/** Each path becomes a `--set-json`. */
 function values(given: Record<string, unknown>): string[] {
   return Object.entries(given).flatMap(([name, value]) => ['--set-json', `${name}=${JSON.stringify(value)}`])
 }

@@ -117,9 +117,12 @@ async function upgrade(report: Report, world: World, before: Release, replaced: 
       told,
     )
     const again = await before.programs.startProgram('daemon', world.daemonSettings({ LOCI_LISTEN: '127.0.0.1:0' }))
-    await untilReady(again.url)
+    const isReady = await untilReady(again.url).then(
+      () => true,
+      () => false,
+    )
+    report.promise('a daemon of the release before starts on the new schema', isReady, await readiness(again.url))
     await again.stop()
-    report.promise('a daemon of the release before starts on the new schema', true, `at ${again.url}`)
 
     await cells.add(waiting.url)
     const [first, second] = old.daemons as [LociProcess, LociProcess]
@@ -180,7 +183,7 @@ async function upgrade(report: Report, world: World, before: Release, replaced: 
   control.close()
 }
 
-/** What a release must not do while the one before it runs, and what it is told. */
+/** Does what a release must not do while the one before it runs, and holds what is told against what it should be. */
 async function tooEarly(report: Report, world: World, before: Release, replaced: LociProcess[]): Promise<void> {
   const newest = readdirSync(new URL('../../daemon/migrations', import.meta.url)).length
   const old = await before.programs.startProgram('daemon', world.daemonSettings({ LOCI_LISTEN: '127.0.0.1:0' }))

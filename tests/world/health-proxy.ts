@@ -25,7 +25,7 @@ export interface HealthProxy {
 
 const CHECK_MS = 100
 
-/** Of each request over httpUrl: what it was and how it was answered; `body` of what failed. */
+/** Hears of each request over httpUrl what it was and how it was answered; `body` is there for what failed. */
 export type Seen = (line: string, status: number, body: string) => void
 
 export async function startHealthProxy(seen?: Seen): Promise<HealthProxy> {

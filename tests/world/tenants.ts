@@ -37,7 +37,7 @@ export async function addOrganization(world: World, name: string): Promise<World
   return { organizationId: made.organization_id, tenantId: made.tenant_id, apiKey: key.api_key }
 }
 
-/** Of somebody whom LOCI_STAFF_EMAILS names. */
+/** The key belongs to somebody whom LOCI_STAFF_EMAILS names. */
 export async function mintStaffKey(world: World, organizationId: string, email: string): Promise<string> {
   const person = ['--org', organizationId, '--email', email]
   const args = ['api-keys', 'mint', ...person, '--name', 'staff', '--staff', 'true']

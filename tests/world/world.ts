@@ -62,7 +62,7 @@ export interface WorldOptions {
 export const BILLING_SECRET = randomBytes(24).toString('base64url')
 
 /**
- * Who tests what is answered, and not how soon, waits for a machine that stands still: on a busy one PostgreSQL took
+ * A test of what is answered, and not how soon, waits for a machine that stands still: on a busy one PostgreSQL took
  * more than 2 s for a statement of 20 ms, and right answers became 503.
  */
 const PATIENCE = { LOCI_DATABASE_STATEMENT_MS: '20000', LOCI_QUEUE_MS: '5000' }

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { OPERATIONS } from '@loci/contract/operations.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { PATIENT, testPool } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
@@ -200,13 +200,7 @@ test('from the beginning of the erasure on nothing of a database is read and nob
   for (const line of lines) assert.match((await call(line)).text, new RegExp(CANARY), `${line} before`)
   assert.match((await call('POST /v1/memory/recall', recall)).text, new RegExp(CANARY))
 
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 'test',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl)
   const place = { instanceId: own.svc, database: 'default' }
   try {
     assert.equal((await beginErasure(pool, place, { actor: 'test', requestId: 'req_test' })).outcome, 'begun')

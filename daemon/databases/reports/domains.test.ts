@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import type { Caller } from '../../access/capability-access.ts'
 import { createKvWalker } from '../../kv/reports/store.ts'
 import { testDaemon } from '../../testing/daemon.ts'
@@ -21,13 +20,7 @@ test('a walk goes through the domains one after the other, by cursor, and names 
     const operations = batch.slice(from, from + 100).map((n) => ({ op: 'put', key: `k${n}`, value: n }))
     await tenant.call('POST /v1/kv/entries/batch', { operations }, { db: 'large' })
   }
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 't',
-    connectionsMax: 2,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl, 2)
   const kv = createKvWalker(createKnownDamage())
   const other: Walker = { ...kv, domain: 'memory', noun: ['record', 'records'] }
   const caller = { instance: { id: tenant.instanceId }, ks: ['*/*'] } as unknown as Caller

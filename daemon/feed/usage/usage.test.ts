@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { openPool, type Sql } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { createActivity } from '../../access/activity.ts'
 import { createRates } from '../../access/rates.ts'
 import { testDaemon } from '../../testing/daemon.ts'
@@ -13,13 +13,7 @@ import { createUsage } from './usage.ts'
 // Mutant: put the counts back and send them with the next ones (8 instead of 5).
 test('counts are kept once, also when the connection breaks after the commit', async () => {
   await using daemon = await testDaemon()
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 't',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl)
   let isBroken = true
   const breaking: Sql = {
     async query(statement) {
@@ -62,13 +56,7 @@ const LIMITS = { databases: 1, records: 1, bytes: 1, streams: 1, requests_per_se
 // Mutants: collect() without the organizations; exchangeRates() that counts its own row too.
 test('replicas tell each other what a service and its organization have used, and each grants its part', async () => {
   await using daemon = await testDaemon()
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 't',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl)
   const organizationId = newId('org')
   const payer = (id: string) => ({ id, organizationId, limits: { ...LIMITS, organization_rate: 2 } })
   const [one, other] = [payer(newId('svc')), payer(newId('svc'))]
@@ -103,13 +91,7 @@ test('replicas tell each other what a service and its organization have used, an
 // Mutants: dearestOf() that does not sort; addUsage() that takes the newest routes instead of adding them up.
 test('of a minute the dearest routes are kept, and all that was charged', async () => {
   await using daemon = await testDaemon()
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 't',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl)
   const rates = createRates()
   const usage = createUsage(pool, 'replica', rates, createActivity())
   const payer = { id: newId('svc'), organizationId: newId('org'), limits: LIMITS }

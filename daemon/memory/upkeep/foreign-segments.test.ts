@@ -5,8 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createLog } from '@loci/chassis/log.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
-import { openPool } from '@loci/postgres/pool.ts'
-import { PATIENT } from '@loci/postgres/testing/database.ts'
+import { testPool } from '@loci/postgres/testing/database.ts'
 import { createInstanceKeys } from '../../databases/instance-keys.ts'
 import { type TestDaemon, testDaemon, testSettings } from '../../testing/daemon.ts'
 import { memoryOf, type TestMemory } from '../../testing/records.ts'
@@ -101,13 +100,7 @@ test('segments of a newer release are left as they are, and what comes behind th
 test('what is built in the place of a segment is known by its records: a write elsewhere does not make it anew', async () => {
   const { memory } = await indexed('built')
   await daemon.sql(`update loci.segments set format = format + $1 where database = 'built'`, [RELEASE])
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 't',
-    connectionsMax: 2,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl, 2)
   const log = createLog({ level: 'silent', program: 'test' })
   const index = createRecallIndex({ bytesMax: 1e6, log })
   try {
@@ -137,13 +130,7 @@ test('what is built in the place of a segment is known by its records: a write e
 
 // Mutant: putIndexDue() that enters no database.
 test('no index is made due of an instance that is gone', async () => {
-  const pool = openPool({
-    ...PATIENT,
-    url: daemon.database.appUrl,
-    applicationName: 't',
-    connectionsMax: 1,
-    onError: () => {},
-  })
+  const pool = testPool(daemon.database.appUrl)
   try {
     const gone = await addTenant(daemon)
     await memoryOf(gone, 'gone').storeAll(facts(1, 1))
