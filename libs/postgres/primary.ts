@@ -208,6 +208,15 @@ function wordsOf(answer: Answer): string {
   return `${name}: ${timeline === null ? 'a standby' : `a primary of timeline ${timeline}`} (cluster ${system})`
 }
 
+/**
+ * A PgBouncer gives to whoever says nothing what its first server connection of that login had. Started beside a
+ * standby, it goes on to give `in_hot_standby = on` when that is the primary, can not set it, and says this: whoever
+ * started after a promotion found no primary, for as long as that PgBouncer ran. It listens to who says `off`.
+ */
+function isOfBefore(error: unknown): boolean {
+  return (error as Error).message === 'invalid server parameter'
+}
+
 /** One connection, which is opened again when it broke. */
 function watch(place: Place, ca: string | undefined): { ask(): Promise<Said>; close(): Promise<void> } {
   const { to } = place
@@ -246,7 +255,9 @@ function watch(place: Place, ca: string | undefined): { ask(): Promise<Said>; cl
       return await ask()
     } catch (error) {
       drop()
-      throw error
+      if (place.isPooled || !isOfBefore(error)) throw error
+      place.isPooled = true
+      return await ask()
     }
   }
   return {

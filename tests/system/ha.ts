@@ -121,15 +121,26 @@ async function survives(report: Report, world: World, machines: Machines, cluste
 /** PgBouncer keeps connections to a PostgreSQL that comes back as a standby. */
 async function pooled(report: Report, machines: Machines, cell: Cluster): Promise<void> {
   const login = { user: 'loci_daemon', password: PASSWORDS.loci_daemon as string, database: 'loci_cell' }
-  const { guarded, loose } = await readAfterSwitchover(cell, machines, login)
+  const reads = await readAfterSwitchover(cell, machines, login)
+  const { guarded, guardedAgain, loose, found, early, primary } = reads
   report.promise(
     'a connection through PgBouncer reads nothing from a server that became a standby',
-    guarded === 'invalid server parameter',
-    guarded,
+    // The words are PgBouncer's: which of them, depends on what it had tried when it was asked.
+    !guarded.startsWith('standby') && ['invalid server parameter', 'bouncer config error'].includes(guardedAgain),
+    `${guarded}; a new one: ${guardedAgain}`,
   )
   report.mutant(
     'a PgBouncer that does not compare, and a connection that says nothing',
     loose === 'standby true' ? 'it reads from the standby' : undefined,
+  )
+  report.promise(
+    'a process that starts later finds the primary behind a PgBouncer that was first asked beside a standby',
+    found === primary,
+    `${found}; ${primary} leads`,
+  )
+  report.mutant(
+    'a connection that says nothing there',
+    early === 'invalid server parameter' ? `it is refused: ${early}` : undefined,
   )
 }
 
