@@ -87,6 +87,26 @@ export async function callInSpan<Answer>(
   }
 }
 
+/**
+ * Work that another thread does for a request: its wait and its answer. What no request asked for makes no span, as its
+ * statements make none.
+ */
+export async function workInSpan<Answer extends object>(name: string, work: () => Promise<Answer>): Promise<Answer> {
+  if (!isTraced() || trace.getActiveSpan() === undefined) return work()
+  const span = tracer().startSpan(name)
+  try {
+    const answer = await work()
+    if ('us' in answer) span.setAttribute('loci.thread.cpu_us', Number(answer.us))
+    return answer
+  } catch (error) {
+    span.setAttribute('error.type', (error as Error).name)
+    span.setStatus({ code: SpanStatusCode.ERROR })
+    throw error
+  } finally {
+    span.end()
+  }
+}
+
 /** Asked for each request: an SDK may be registered late, and the look costs nanoseconds. */
 function isTraced(): boolean {
   const provider = trace.getTracerProvider()

@@ -29,15 +29,22 @@ interface OtlpRequest {
   resourceSpans?: { scopeSpans?: { spans?: OtlpSpan[] }[] }[]
 }
 
-export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+/** `forwardTo`: another one, which gets every request as it came. */
+export async function startOtlpReceiver(forwardTo?: string): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as OtlpRequest
+    request.on('end', async () => {
+      const bytes = Buffer.concat(chunks)
+      const body = JSON.parse(bytes.toString('utf8')) as OtlpRequest
       for (const { scopeSpans = [] } of body.resourceSpans ?? [])
         for (const { spans: sent = [] } of scopeSpans) spans.push(...sent.map(readSpan))
+      if (forwardTo !== undefined) {
+        const sent = { method: 'POST', headers: { 'content-type': 'application/json' }, body: bytes }
+        const { status } = await fetch(forwardTo + request.url, sent).catch(() => ({ status: 503 }))
+        if (status !== 200) return void response.writeHead(status).end()
+      }
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     })
   })

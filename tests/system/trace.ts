@@ -2,15 +2,16 @@
 // hangs below it, a cell's call to management goes on there, a call of our client is its parent, and no id of a
 // customer is in any of it.
 // `--collector=<path of an otelcol>` sends everything through that collector on its way (its build needs otlp and
-// otlphttp).
+// otlphttp); `--jaeger=<path of a jaeger-all-in-one>` looks for the trace of a recall where an operator does.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { freePort } from '@loci/postgres/testing/free-port.ts'
+import { type Jaeger, seenInJaeger, startJaeger } from '../robustness/jaeger.ts'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../robustness/otlp-receiver.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
 import { type LociProcess, untilReady } from '../world/process.ts'
@@ -30,16 +31,15 @@ for (const telemetry of [false, undefined])
   await new Loci({ ...given, telemetry }).service().user('ada').recall('${QUESTION}')
 setInterval(() => {}, 1_000)
 `
+const RECORDS = 2_200
 /** The SDK sends what it has every five seconds. */
 const ARRIVE_MS_MAX = 30_000
 
 await reportOn(async (report) => {
   install()
-  const receiver = await startOtlpReceiver()
-  const collector = await startCollector(
-    process.argv.find((arg) => arg.startsWith('--collector='))?.slice(12),
-    receiver,
-  )
+  const jaeger = await startJaeger(given('jaeger'))
+  const receiver = await startOtlpReceiver(jaeger?.url)
+  const collector = await startCollector(given('collector'), receiver)
   const settings = {
     NODE_OPTIONS: `--import=${pathToFileURL(PRELOAD).href}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector?.url ?? receiver.url,
@@ -53,7 +53,7 @@ await reportOn(async (report) => {
     await daemonSpans(report, receiver, daemon, tenant)
     await managementSpans(report, receiver, world, organization)
     await goesOn(report, receiver)
-    await clientSpans(report, receiver, settings, daemon, tenant)
+    await clientSpans(report, receiver, settings, daemon, tenant, jaeger)
     await notSampled(report, receiver, daemon, tenant)
     namesNobody(report, receiver, organization, tenant)
     await mutants(report, receiver, world, tenant)
@@ -61,8 +61,13 @@ await reportOn(async (report) => {
     await world.stop()
     collector?.stop()
     receiver.close()
+    jaeger?.stop()
   }
 })
+
+function given(name: string): string | undefined {
+  return process.argv.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3)
+}
 
 /** As an operator does it, once. */
 function install(): void {
@@ -140,7 +145,9 @@ async function clientSpans(
   settings: Record<string, string>,
   { url }: LociProcess,
   { capability }: WorldTenant,
+  jaeger: Jaeger | undefined,
 ): Promise<void> {
+  await storeMany(url, capability.token)
   const env = { ...process.env, ...settings, AGENT: JSON.stringify({ url, token: capability.token }) }
   const agent = spawn(process.execPath, ['--input-type=module', '-e', AGENT], {
     env,
@@ -161,7 +168,34 @@ async function clientSpans(
       !named(span.text, [QUESTION]),
     `${span?.name ?? 'no span'} (kind ${span?.kind}) → ${there?.name ?? 'nothing there'} (kind ${there?.kind}), one trace`,
   )
+  const inThread = () =>
+    receiver.spans.filter(({ parentSpanId, name }) => parentSpanId === there?.spanId && name === 'index-search search')
+  const statements = () =>
+    receiver.spans.filter(({ parentSpanId, name }) => parentSpanId === there?.spanId && name.startsWith('pg'))
+  await until(() => inThread().length > 0)
+  const [thread] = inThread()
+  report.promise(
+    'its statements hang there, and its search in a thread, with the processor time that this took',
+    statements().length > 0 && Number(thread?.attributes['loci.thread.cpu_us']) > 0,
+    `${statements().length} statements; ${thread?.name ?? 'no thread'}, ${thread?.attributes['loci.thread.cpu_us']} µs`,
+  )
+  if (jaeger) await seenInJaeger(report, jaeger, span?.traceId ?? '')
+  else report.skip('the trace in Jaeger', 'no --jaeger was given')
   report.promise('a client that is told to make no spans makes none', others.length === 0, `${others.length} more`)
+}
+
+/** More than this process searches without its thread. */
+async function storeMany(url: string, token: string): Promise<void> {
+  for (let from = 0; from < RECORDS; from += 100) {
+    const records = Array.from({ length: 100 }, (_, n) => ({ content: `Note ${from + n} is about ${QUESTION} too` }))
+    const answer = await fetch(`${url}/v1/memory/records/batch`, {
+      method: 'POST',
+      headers: { 'x-loci-capability': token, 'x-loci-database': 'ada', 'content-type': 'application/json' },
+      body: JSON.stringify({ records }),
+    })
+    if (answer.status !== 200) throw new Error(`storing was answered ${answer.status}: ${await answer.text()}`)
+    await answer.body?.cancel()
+  }
 }
 
 /** What the caller does not want recorded is not recorded, and neither is what happens below it. */
@@ -291,13 +325,4 @@ service: {telemetry: {metrics: {level: none}}, pipelines: {traces: {receivers: [
       rmSync(directory, { recursive: true, force: true })
     },
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

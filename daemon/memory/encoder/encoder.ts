@@ -11,6 +11,7 @@ import { Worker } from 'node:worker_threads'
 import { createCache } from '@loci/chassis/cache.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'
+import { workInSpan } from '@loci/chassis/trace.ts'
 import { othersUs } from '@loci/meter/clock.ts'
 import { beside, current, noteThread, threadsTotalUs, type Work } from '@loci/meter/meter.ts'
 import type { EncoderFacts } from './folder.ts'
@@ -222,13 +223,15 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
     const found = find(keyOf(text))
     if (found || !facts) return Promise.resolve(found)
     if (withinMs <= 0) return Promise.resolve(undefined)
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(undefined), withinMs)
-      add(order, text, (vector) => {
-        clearTimeout(timer)
-        resolve(vector)
+    const encode = () =>
+      new Promise<{ vector: Int8Array | undefined }>((resolve) => {
+        const timer = setTimeout(() => resolve({ vector: undefined }), withinMs)
+        add(order, text, (vector) => {
+          clearTimeout(timer)
+          resolve({ vector })
+        })
       })
-    })
+    return workInSpan('encoder', encode).then(({ vector }) => vector)
   }
 
   const oldest = () => queues.flatMap((queue) => [...queue.values().take(1)]).map(({ since }) => since)

@@ -12,6 +12,7 @@ import { Worker } from 'node:worker_threads'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { overloaded } from '@loci/chassis/limiter.ts'
 import type { Log } from '@loci/chassis/log.ts'
+import { workInSpan } from '@loci/chassis/trace.ts'
 import { beside, current, enter, noteThread, type Work } from '@loci/meter/meter.ts'
 import { MissingPartError } from './engine.ts'
 import { DamagedSegmentError } from './format.ts'
@@ -40,8 +41,10 @@ export interface ThreadOptions {
   worker?: URL
 }
 
+type Done = Exclude<FromWorker, { failed: unknown } | { expired: true }>
+
 export interface Thread {
-  run(task: Task): Promise<Exclude<FromWorker, { failed: unknown } | { expired: true }>>
+  run(task: Task): Promise<Done>
   forget(key: string): void
   /** Counts the threads that ended: what one of them was sent, the next does not have. */
   readonly generation: number
@@ -49,7 +52,7 @@ export interface Thread {
 }
 
 interface Waiting {
-  resolve: (answer: Exclude<FromWorker, { failed: unknown } | { expired: true }>) => void
+  resolve: (answer: Done) => void
   reject: (error: Error) => void
   timer: NodeJS.Timeout
 }
@@ -133,19 +136,21 @@ export function createThread(options: ThreadOptions): Thread {
       if (sent.size >= tasksMax) return Promise.reject(overloaded())
       const to = worker ?? start()
       const id = ++lastId
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-          waiting.delete(id)
-          reject(new LateError(deadlineMs))
-        }, deadlineMs)
-        waiting.set(id, { resolve, reject, timer })
-        sent.set(id, current())
-        if (sent.size === 1) {
-          beside(1)
-          watch()
-        }
-        to.postMessage({ ...task, id, expiresAt: Date.now() + deadlineMs } satisfies ToWorker)
-      })
+      const ask = () =>
+        new Promise<Done>((resolve, reject) => {
+          const timer = setTimeout(() => {
+            waiting.delete(id)
+            reject(new LateError(deadlineMs))
+          }, deadlineMs)
+          waiting.set(id, { resolve, reject, timer })
+          sent.set(id, current())
+          if (sent.size === 1) {
+            beside(1)
+            watch()
+          }
+          to.postMessage({ ...task, id, expiresAt: Date.now() + deadlineMs } satisfies ToWorker)
+        })
+      return workInSpan(`${name} ${task.kind}`, ask)
     },
     forget(key) {
       worker?.postMessage({ kind: 'forget', key } satisfies ToWorker)
