@@ -67,6 +67,7 @@ const instance = {
   plan: 'enterprise',
   state: 'active' as const,
   stateReason: null,
+  heldUntilMs: null,
   limits: { databases: 10, records: 10, bytes: 10, requests_per_second: 1e9, burst: 2e9, streams: 1 },
 }
 const authority = createAuthority({

@@ -1,13 +1,17 @@
 // The daemon's entry: the only file of it that reads the environment.
 
 import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { requireSettings } from '@loci/chassis/config.ts'
 import { runProgram } from '@loci/chassis/program.ts'
 import { runServer } from '@loci/chassis/serve.ts'
+import { isId } from '@loci/contract/ids.ts'
 import { databaseCommands } from '@loci/postgres/commands.ts'
 import { logBrokenLockOrder } from '@loci/postgres/lock-order.ts'
+import { openPool } from '@loci/postgres/pool.ts'
 import { createDaemon } from './app.ts'
+import { restoreInstance } from './databases/restore/restore-instance.ts'
 import manifest from './package.json' with { type: 'json' }
 import { SCHEMA } from './schema.ts'
 import { REGISTRY } from './settings.ts'
@@ -47,6 +51,29 @@ const code = await runProgram({
       out,
       err,
     }),
+    'restore-instance': {
+      summary:
+        'put one instance back from a restored copy of the cell’s database, as loci_daemon_owner: restore-instance <service> <file with the url of the copy>',
+      needs: ['databaseOwnerUrl'],
+      without: NOTHING_SECRET,
+      async run({ values: { databaseOwnerUrl, databaseCa } }, [service = '', file]) {
+        if (!file || !isId('svc', service))
+          throw new Error('say: restore-instance svc_… <file with the url of the copy>')
+        const open = (url: string) =>
+          openPool({
+            ...{ url, applicationName: 'loci-restore', connectionsMax: 1, connectMs: 5_000, statementMs: 0 },
+            ...(databaseCa ? { ca: databaseCa } : {}),
+            onError: (error) => err(`the connection broke: ${error.message}\n`),
+          })
+        const [living, copy] = [open(databaseOwnerUrl as string), open(readFileSync(file, 'utf8').trim())]
+        try {
+          out(`${JSON.stringify(await restoreInstance(living, copy, service))}\n`)
+          return 0
+        } finally {
+          await Promise.all([living.close(), copy.close()])
+        }
+      },
+    },
     'admin-token': {
       summary:
         'make an admin token: the token on the first line, its digest for LOCI_ADMIN_TOKEN_DIGESTS on the second',

@@ -524,6 +524,7 @@ CREATE TABLE loci.instances (
     traces_events bigint DEFAULT 0 NOT NULL,
     traces_acts bigint DEFAULT 0 NOT NULL,
     traces_written bigint DEFAULT 0 NOT NULL,
+    held_until timestamp with time zone,
     CONSTRAINT instances_state_check CHECK ((state = ANY (ARRAY['active'::text, 'suspended'::text, 'deleted'::text])))
 );
 
@@ -825,6 +826,8 @@ CREATE INDEX idempotency_age ON loci.idempotency USING btree (instance_id, creat
 CREATE INDEX instance_keys_by_seal ON loci.instance_keys USING btree (sealed_with);
 
 CREATE INDEX instances_changed ON loci.instances USING btree (change_seq);
+
+CREATE INDEX instances_held ON loci.instances USING btree (id) WHERE (held_until IS NOT NULL);
 
 CREATE INDEX instances_keyed ON loci.instances USING btree (keyed_since) WHERE (keyed_since IS NOT NULL);
 

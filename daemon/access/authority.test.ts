@@ -17,7 +17,7 @@ const LIMITS = { databases: 1, records: 1, bytes: 1, requests_per_second: 1, bur
 
 function instance(state: Instance['state'], plan = 'pro'): Instance {
   const owner = { id: 'svc_1', organizationId: 'org_1', tenantId: 'ten_1', serviceType: 'memory' }
-  return { ...owner, plan, state, stateReason: null, limits: LIMITS }
+  return { ...owner, plan, state, stateReason: null, heldUntilMs: null, limits: LIMITS }
 }
 
 function changes(changeSeq: number, given: Partial<AuthorityChanges> = {}): AuthorityChanges {

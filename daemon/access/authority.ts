@@ -22,6 +22,8 @@ export interface Instance {
   state: InstanceState
   /** Any text: a newer management, or a newer replica of this cell, may know more reasons. See knownReason(). */
   stateReason: string | null
+  /** Until then it is being put back from a backup, and answers nothing; Infinity: until the ledger was replayed. */
+  heldUntilMs: number | null
   limits: {
     databases: number
     records: number

@@ -25,6 +25,7 @@ const INSTANCE: Instance = {
   plan: 'pro',
   state: 'active',
   stateReason: null,
+  heldUntilMs: null,
   limits: LIMITS,
 }
 

@@ -7,11 +7,15 @@ import { GONE, knownReason, STATE_REASONS, type StateReason } from '@loci/contra
 import type { Authority, Instance } from './authority.ts'
 
 /** Throws when the instance's state, or the age of what the cell knows, forbids the effect now. */
-export type RequireServed = (instance: Pick<Instance, 'state' | 'stateReason'>, effect: Effect) => void
+export type RequireServed = (instance: Pick<Instance, 'state' | 'stateReason' | 'heldUntilMs'>, effect: Effect) => void
 
 /** Beyond `feedStaleS` seconds without contact to management, writes and operator operations are refused. */
 export function servedBy(authority: Pick<Authority, 'feedAgeS'>, feedStaleS: number): RequireServed {
-  return ({ state, stateReason }, effect) => {
+  return ({ state, stateReason, heldUntilMs }, effect) => {
+    if (heldUntilMs !== null && heldUntilMs > Date.now())
+      throw new ApiError('STARTING', 'The service is being put back from a backup. Try again in some seconds.', {
+        retryAfterMs: 5_000,
+      })
     if (state !== 'active') requireGoesOn(knownReason(stateReason), effect)
     if (EFFECTS[effect].whileFeedIsStale) return
     const ageS = authority.feedAgeS()

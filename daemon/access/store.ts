@@ -18,7 +18,7 @@ import {
 } from './authority.ts'
 
 const INSTANCE = `id, organization_id as "organizationId", tenant_id as "tenantId", service_type as "serviceType", plan, state,
-  state_reason as "stateReason", limits`
+  state_reason as "stateReason", limits, extract(epoch from held_until)::float8 * 1000 as "heldUntilMs"`
 /** This database is a restored copy: it is not the one in which the feed was last applied to its end. */
 export const IS_RESTORED = `coalesce(life <> ${DATABASE_LIFE}, false)`
 const PARTNER = `id, instance_id as "instanceId", organization_id as "organizationId", tenant_id as "tenantId", partner, database,

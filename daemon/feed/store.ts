@@ -113,7 +113,24 @@ export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | f
         await dropCovered(sql, rows)
       }
     }
+    if (page.isLastOfAll) await letGoOfRestored(sql)
     return { changed: changed + again, isAnyRevived, ...(isBehind ? { isBehind } : {}) }
+  })
+}
+
+/** Instances that were put back (restore-instance): the ledger was replayed, so they answer again. */
+async function letGoOfRestored(sql: Sql): Promise<void> {
+  const { rows } = await sql.query<{ id: string }>({
+    name: 'feed_held',
+    text: `select id from loci.instances where held_until = 'infinity' order by id`,
+  })
+  if (rows.length === 0) return
+  await sql.query({
+    name: 'feed_let_go',
+    text: `with cell as (update loci.cell set change_seq = change_seq + 1 returning change_seq)
+      update loci.instances i set held_until = null, change_seq = cell.change_seq from cell where i.id = any($1)`,
+    values: [rows.map(({ id }) => id)],
+    locks: () => [cellRow(), ...instanceRows(rows.map(({ id }) => ({ svc: id })))],
   })
 }
 

@@ -9,7 +9,7 @@ export const ADVISORY_LOCKS = {
   auditPartitions: 7_026_300_002,
   /** Who publishes to all cells, and who adds one. */
   allCells: 7_026_300_003,
-  /** With the id of an instance: shared by whoever writes to it, alone by whoever erases it. */
+  /** With the id of an instance: shared by whoever writes to it, alone by whoever erases it or puts it back. */
   instance: 7_026_300_004,
   /** With organization and address. */
   invitation: 7_026_300_005,

@@ -61,7 +61,7 @@ export function ownGround(): Ground {
   const limits = { databases: 9, records: 9, bytes: 9, requests_per_second: 1e9, burst: 1e9, streams: 9 }
   for (const id of [own, foreign]) {
     const owner = { id, organizationId: `org_of_${id}`, tenantId: `ten_of_${id}`, serviceType: 'memory', plan: 'pro' }
-    instances.set(id, { ...owner, state: 'active', stateReason: null, limits })
+    instances.set(id, { ...owner, state: 'active', stateReason: null, heldUntilMs: null, limits })
   }
   const narrowRoot = mintRoot({ ...claims(own), ...NARROW, del_max: 0 }, signer)
   const keys = [{ kid: 'k_issuer', x: issuer.x }]

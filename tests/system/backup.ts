@@ -1,6 +1,6 @@
 // Backup and restore with pgBackRest as docs/operations/backups.md says it, of a cell and of the control database,
 // while writers go on: back at a moment, everything acknowledged before it is there and nothing after it, and what was
-// deleted after it is not served again for a moment.
+// deleted after it is not served again for a moment. And one instance alone, from a copy beside the living cell.
 
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,27 +11,34 @@ import { ask } from '@loci/chassis/testing/request.ts'
 import { runHere } from '@loci/cli/testing/host.ts'
 import { databaseSql } from '@loci/postgres/testing/database-sql.ts'
 import { startThrowaway, type Throwaway } from '@loci/postgres/testing/throwaway.ts'
+import {
+  deleted,
+  partyOf,
+  SERVES_MS_MAX,
+  sleep,
+  stored,
+  untilServed,
+  type Watch,
+  watching,
+  writing,
+} from '../robustness/backup/load.ts'
+import { type Cell, oneComesBack } from '../robustness/backup/one-instance.ts'
 import { ARCHIVING, type Backups, backupsOf } from '../robustness/backup/pgbackrest.ts'
-import { openLedger } from '../robustness/kv-ledger.ts'
 import { consistencyOf, figures, storedEntries } from '../robustness/kv-tables.ts'
-import { type Party, startWriters } from '../robustness/kv-writers.ts'
 import { seedOfRun } from '../robustness/seeded.ts'
 import { twoServers } from '../robustness/two-servers.ts'
 import { plantMutant } from '../world/mutant.ts'
 import { untilReady } from '../world/process.ts'
 import { type Report, reportOn } from '../world/report.ts'
 import { runSql } from '../world/sql.ts'
-import { addOrganization, addTenant, type WorldTenant } from '../world/tenants.ts'
+import { addOrganization, addTenant } from '../world/tenants.ts'
 import { startWorld, type World } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
 const SEED = seedOfRun()
-const WRITERS = 6
 const ACKED_MIN = isShort ? 1_000 : 20_000
-const SERVES_MS_MAX = 120_000
 /** What PROMISES.md asks of P24. */
 const POINT_MS_MAX = 60_000
-const SECRET = 'The launch code is tulip'
 const PAGE = readFileSync(new URL('../../docs/operations/backups.md', import.meta.url), 'utf8')
 
 await reportOn(async (report) => {
@@ -51,6 +58,7 @@ await reportOn(async (report) => {
     const backups = await begun(cell, 'cell-1', directory)
     await asked(cell, backups)
     await cellComesBack(report, world, { tenant, cell, backups })
+    await oneComesBack(report, world, { tenant, cell, backups }, { directory, least: ACKED_MIN, seed: SEED })
     const controls = await begun(control, 'control', directory)
     await controlComesBack(report, world, control, controls)
     await asked(control, controls)
@@ -105,15 +113,9 @@ async function begun(server: Throwaway, stanza: string, directory: string): Prom
   return backups
 }
 
-interface Cell {
-  tenant: WorldTenant
-  cell: Throwaway
-  backups: Backups
-}
-
 async function cellComesBack(report: Report, world: World, { tenant, cell, backups }: Cell): Promise<void> {
   const party = partyOf(tenant)
-  const before = writing(world, party, 'before')
+  const before = writing(world, party, 'before', SEED)
   await before.until(ACKED_MIN)
   const startedAt = performance.now()
   await backups.run('--type=full', 'backup')
@@ -127,7 +129,7 @@ async function cellComesBack(report: Report, world: World, { tenant, cell, backu
     { at: string },
   ]
 
-  const after = writing(world, party, 'after')
+  const after = writing(world, party, 'after', SEED)
   await after.until(ACKED_MIN)
   await deleted(world, tenant, id)
   await after.until(100)
@@ -220,7 +222,7 @@ async function controlComesBack(report: Report, world: World, control: Throwaway
 
 /** Nothing reaches the repository any more: the moment cannot be had. */
 async function withoutArchive(report: Report, world: World, { tenant, cell, backups }: Cell): Promise<void> {
-  const lost = writing(world, partyOf(tenant), 'lost')
+  const lost = writing(world, partyOf(tenant), 'lost', SEED)
   await lost.until(500)
   await lost.writers.stop()
   await runSql(cell.adminUrl(), 'select pg_switch_wal()')
@@ -241,106 +243,19 @@ async function withoutArchive(report: Report, world: World, { tenant, cell, back
   report.mutant('WAL that is not archived', how)
 }
 
-function writing(world: World, party: Party, name: string) {
-  const ledger = openLedger()
-  const urls = () => world.daemons.map(({ url }) => url)
-  const writers = startWriters({ parties: [party], urls, ledger, writers: WRITERS, seed: SEED, name })
-  return {
-    ledger,
-    writers,
-    /** So many more than there are. */
-    async until(more: number) {
-      const enough = ledger.acked + more
-      for (const until = performance.now() + 300_000; ledger.acked < enough && performance.now() < until; )
-        await sleep(20)
-    },
-  }
-}
-
-function partyOf({ serviceId, capability }: WorldTenant): Party {
-  return { instanceId: serviceId, token: capability.token }
-}
-
-async function stored(world: World, { capability }: WorldTenant): Promise<{ id: string }> {
-  const headers = { 'x-loci-capability': capability.token }
-  const answer = await ask(urlOf(world), 'POST /v1/memory/records', { headers, body: { content: SECRET } })
-  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`)
-  return answer.json()
-}
-
-/** And known to management. */
-async function deleted(world: World, { capability }: WorldTenant, id: string): Promise<void> {
-  const headers = { 'x-loci-capability': capability.token }
-  const answer = await ask(urlOf(world), `DELETE /v1/memory/records/${id}`, { headers })
-  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`)
-  for (;;) {
-    const rows = await runSql(
-      world.postgres.adminUrl('loci_cell'),
-      'select from loci.deletions where reported_at is null',
-    )
-    if (rows.length === 0) return
-    await sleep(100)
-  }
-}
-
 /** Without the stanza and the values of options. */
 function commandsOf(page: string): string[] {
   return [...page.matchAll(/^ {4}pgbackrest --stanza=\S+ (.+)$/gm)].map(([, words = '']) => plain(words))
 }
 
 function plain(words: string): string {
-  return words.replaceAll(/(--target)='?[^-']*[^']*'?(?= --)/g, '$1').replaceAll(/(--target-action)=\S+/g, '$1')
+  return words
+    .replaceAll(/(--target)='?[^-']*[^']*'?(?= --)/g, '$1')
+    .replaceAll(/(--target-action|--pg1-path)=\S+/g, '$1')
 }
 
 function ran({ ran: lines }: Backups, line: string): boolean {
   return lines.map(plain).includes(line)
-}
-
-type Watch = ReturnType<typeof watching>
-
-/** Asks for what was deleted, all the time. */
-function watching(urls: string[], { capability }: WorldTenant) {
-  const counts = { asked: 0, held: 0, found: 0 }
-  let isOver = false
-  const headers = { 'x-loci-capability': capability.token }
-  const question = { headers, body: { query: 'launch code' } }
-  const run = async () => {
-    for (let turn = 0; !isOver; turn += 1) {
-      const url = urls[turn % urls.length] as string
-      const answer = await ask(url, 'POST /v1/memory/recall', question).catch(() => undefined)
-      await sleep(10)
-      if (!answer) continue
-      counts.asked += 1
-      if (answer.status === 503) counts.held += 1
-      if (answer.text.includes('tulip')) counts.found += 1
-    }
-  }
-  const running = run()
-  return {
-    counts,
-    async stop() {
-      isOver = true
-      await running
-      return counts
-    },
-  }
-}
-
-/** How long until every replica answers a recall. */
-async function untilServed(world: World, { capability }: WorldTenant): Promise<number> {
-  const startedAt = performance.now()
-  const headers = { 'x-loci-capability': capability.token }
-  for (const { url } of world.daemons)
-    for (;;) {
-      const answer = await ask(url, 'POST /v1/memory/recall', { headers, body: { query: 'launch code' } }).catch(
-        () => undefined,
-      )
-      if (answer?.status === 200) break
-      if (performance.now() - startedAt > SERVES_MS_MAX)
-        throw new Error(`not served: ${answer?.status} ${answer?.text}`)
-      await sleep(50)
-    }
-  return Math.round(performance.now() - startedAt)
 }
 
 async function epochOf(world: World): Promise<string> {
@@ -354,12 +269,4 @@ async function epochOf(world: World): Promise<string> {
 async function sizeOf(server: Throwaway): Promise<number> {
   const { stdout } = await promisify(execFile)('du', ['-sm', server.dataDirectory])
   return Number.parseInt(stdout, 10)
-}
-
-function urlOf(world: World): string {
-  return (world.daemons[0] as { url: string }).url
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

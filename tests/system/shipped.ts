@@ -1,7 +1,7 @@
 // The files of a release are the same to the byte, whoever builds the commit, where and when: two clones, in folders of
 // different names, whose files have different times and modes. With its bill of materials, held against what the
 // packages import. How it is signed and published needs GitHub: .github/workflows/release.yml, of which
-// `npm run check` reads every step.
+// `npm run check` reads every step. And the image, with the base images of this machine; `--place DIR` keeps those.
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -9,12 +9,16 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSyn
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { missingFor, startContainers } from '../robustness/containers.ts'
+import { imageTwice } from '../robustness/image-twice.ts'
 import { findPythons, toolsOf } from '../robustness/python-environments.ts'
 import { type Report, reportOn } from '../world/report.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LONG_AGO = new Date('2001-02-03T04:05:06Z')
 const BUILD_MS_MAX = 900_000
+/** Base images and podman's store, for the next run. */
+const KEPT = process.argv.includes('--place') ? process.argv[process.argv.indexOf('--place') + 1] : undefined
 const PACKAGES = ['sdk', 'server', 'cli', 'adapters', 'materials']
 
 await reportOn(async (report) => {
@@ -38,12 +42,21 @@ await reportOn(async (report) => {
       differ.length === 0 && one.size >= (tools ? 24 : 6),
       differ.join() || kinds.join(', '),
     )
+    // Before the second one is changed.
+    await image(report, place, [first, second])
     sabotaged(report, second, one)
     materials(report, first)
   } finally {
     rmSync(place, { recursive: true, force: true })
   }
 })
+
+async function image(report: Report, place: string, folders: [string, string]): Promise<void> {
+  const missing = missingFor()
+  if (missing) return report.skip('the image', missing)
+  await using containers = await startContainers(KEPT ?? path.join(place, 'containers'))
+  await imageTwice(report, containers, folders)
+}
 
 function clone(place: string, name: string): string {
   const folder = path.join(place, name)

@@ -23,6 +23,8 @@ export interface Backups {
   untilArchived(): Promise<number>
   /** Everything of the data directory goes, and comes back as it was at the moment. */
   restore(...words: string[]): Promise<number>
+  /** The same beside it, as another server, which archives nothing. */
+  restoreInto(side: Throwaway, ...words: string[]): Promise<number>
 }
 
 /** The settings that only a start reads. */
@@ -89,6 +91,19 @@ export function backupsOf(server: Throwaway, stanza: string, directory: string):
       const startedAt = performance.now()
       await backups.run(...words, 'restore')
       await server.start()
+      return Math.round(performance.now() - startedAt)
+    },
+    async restoreInto(side, ...words) {
+      await side.stop()
+      const settings = readFileSync(join(side.dataDirectory, 'throwaway.conf'))
+      rmSync(side.dataDirectory, { recursive: true, force: true })
+      mkdirSync(side.dataDirectory, { mode: 0o700 })
+      chownSync(side.dataDirectory, uid, gid)
+      const startedAt = performance.now()
+      await backups.run(`--pg1-path=${side.dataDirectory}`, '--archive-mode=off', ...words, 'restore')
+      // Its port and its socket are its own.
+      writeFileSync(join(side.dataDirectory, 'throwaway.conf'), settings)
+      await side.start()
       return Math.round(performance.now() - startedAt)
     },
   }
