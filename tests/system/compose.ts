@@ -205,7 +205,7 @@ console.log(status, new URL(url).pathname, session.status)`
   const published = await fetch(`http://127.0.0.1:${issuerPort}/.well-known/openid-configuration`)
   report.promise(
     'a person signs in with the code of loci up code, once; the issuer is published',
-    signed === '200 /signed-in/done 200' && published.status === 200,
+    signed === '200 /services 200' && published.status === 200,
     `${signed}; ${published.status}`,
   )
   report.mutant(
