@@ -1,11 +1,18 @@
 // `npm run check`: everything that can be said about the tree without running the programs.
-// One line per stage; a stage that fails shows what it printed. Last line: `N passed, N failed`.
+// One line per stage; a stage that fails shows what it printed, and tidy always the shape of both programs. Last line:
+// `N passed, N failed`.
 
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { Ended } from '@loci/tests/world/to-end.ts'
 
-type Stage = { name: string; command: string[]; hint?: string }
+type Stage = {
+  name: string
+  command: string[]
+  hint?: string
+  /** What it prints is read when it passes, too. */
+  isRead?: boolean
+}
 
 /** The slowest takes 15 s on two idle cores. */
 const STAGE_MS_MAX = 600_000
@@ -25,7 +32,7 @@ const STAGES: Stage[] = [
     command: [path.join(bin, 'biome'), 'ci', '--colors=off', '--error-on-warnings', '--max-diagnostics=30', '.'],
     hint: 'what can be mended by itself: npx biome check --write',
   },
-  { name: 'tidy', command: [process.execPath, 'scripts/tidy.ts'] },
+  { name: 'tidy', command: [process.execPath, 'scripts/tidy.ts'], isRead: true },
   { name: 'schema', command: [process.execPath, 'scripts/schema.ts', '--check'] },
   { name: 'documents', command: [process.execPath, 'scripts/documents.ts', '--check'] },
   {
@@ -42,12 +49,12 @@ const failed = results.filter((passed) => !passed).length
 console.log(`${results.length - failed} passed, ${failed} failed`)
 process.exitCode = failed > 0 ? 1 : 0
 
-async function runStage({ name, command, hint }: Stage): Promise<boolean> {
+async function runStage({ name, command, hint, isRead }: Stage): Promise<boolean> {
   const started = performance.now()
   const { code, output } = await run(command)
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(10)} ${seconds.padStart(6)} s`)
-  if (code !== 0) console.log(output.trimEnd().replaceAll(/^/gm, '       '))
+  if (code !== 0 || isRead) console.log(output.trimEnd().replaceAll(/^/gm, '       '))
   if (code !== 0 && hint) console.log(`       ${hint}`)
   return code === 0
 }

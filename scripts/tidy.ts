@@ -28,6 +28,7 @@ import { checkDependencies, checkLicences, checkLockfile, checkVersions } from '
 import { checkMutants } from './tidy/mutants.ts'
 import { checkCircles, checkDeadFiles, checkExports } from './tidy/reach.ts'
 import { readSources, type Tree } from './tidy/source.ts'
+import { checkSqlShape, edgeCount, PARAMETERS_MAX, sqlShape } from './tidy/sql.ts'
 import { checkWords } from './tidy/words.ts'
 import { checkWorkflows } from './tidy/workflows.ts'
 
@@ -61,6 +62,7 @@ const problems = [
   ...checkWords(sources),
   ...checkComments(tree),
   ...checkRoomEdges(sources),
+  ...checkSqlShape(tree),
   ...checkLinks(tree),
   ...checkNamedFiles(tree),
   ...checkQuotes(tree),
@@ -73,7 +75,10 @@ if (process.argv.includes('--lines')) sayLines()
 for (const problem of problems.toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)) {
   console.log(say(problem))
 }
-for (const program of ['daemon', 'management']) sayRooms(program, process.argv.includes('--rooms'))
+for (const program of ['daemon', 'management']) {
+  sayRooms(program, process.argv.includes('--rooms'))
+  saySql(program, process.argv.includes('--rooms'))
+}
 console.log(`tidy: ${tree.size} files, ${problems.length} to mend`)
 process.exitCode = problems.length > 0 ? 1 : 0
 
@@ -88,6 +93,20 @@ function sayRooms(program: string, whole: boolean): void {
   console.log(`${program}: ${count} import edges between ${rooms.size} rooms`)
   if (!whole) return
   for (const [from, to] of [...edges].sort()) console.log(`  ${from} -> ${[...to].sort().join(' ')}`)
+}
+
+function saySql(program: string, whole: boolean): void {
+  const shape = sqlShape(tree, program)
+  const { functions, lines, circle, wide, edges } = shape
+  console.log(
+    `${program} in SQL: ${edgeCount(shape)} edges between rooms, ${circle.length === 0 ? 'no circle' : `a circle of ${circle.length} rooms`}, ` +
+      `${functions.length} functions, ${lines} lines, ${wide.length} with more than ${PARAMETERS_MAX} parameters`,
+  )
+  if (!whole) return
+  for (const [from, to] of [...edges].sort()) console.log(`  ${from} -> ${[...to].sort().join(' ')}`)
+  if (circle.length > 0) console.log(`  circle: ${circle.join(' ')}`)
+  for (const { name, parameters } of wide.toSorted((a, b) => b.parameters - a.parameters))
+    console.log(`  ${name}: ${parameters} parameters`)
 }
 
 function sayLines(): void {
