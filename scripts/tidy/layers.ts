@@ -191,7 +191,7 @@ export function roomEdges(sources: Sources, program: string): Map<string, Set<st
  * More arrows than this, and a program cannot be drawn on a page any more. A new feature that needs more raises it; the
  * worked feature of CONTRIBUTING.md takes three.
  */
-const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 64, management: 123 }
+const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 65, management: 123 }
 
 export function checkRoomEdges(sources: Sources, maxima = ROOM_EDGES_MAX): Problem[] {
   return Object.entries(maxima).flatMap(([program, max]) => {

@@ -18,8 +18,10 @@ const BAD = 'The pad is green, said an agent that was wrong'
 
 /** A cell with two instances that have something, and a copy of it from before the rest. */
 async function cellWithCopy() {
-  const feed = await testFeed()
-  const database = await testDatabase({ schema: SCHEMA })
+  // What was begun ends also where the rest fails: a feed that listens keeps the process of the test for ever.
+  await using begun = new AsyncDisposableStack()
+  const database = begun.use(await testDatabase({ schema: SCHEMA }))
+  const feed = begun.use(await testFeed())
   const tokens = new Map<string, string>()
   const caller =
     (daemon: TestDaemon, { svc }: Pick<TestInstance, 'svc'>) =>
@@ -48,10 +50,12 @@ async function cellWithCopy() {
     assert.equal((await call('PUT /v1/kv/entries/a', { value: 1 }, 'ended')).status, 200)
     assert.equal((await caller(daemon, other)('PUT /v1/kv/entries/a', { value: 'before' })).status, 200)
   }
-  const copy = await copyDatabase(database)
-  const daemon = await testDaemon({ database, settings: feed.settings })
+  const copy = begun.use(await copyDatabase(database))
+  const daemon = begun.use(await testDaemon({ database, settings: feed.settings }))
   await eventually(async () => (await daemon.get('/health/ready')).status === 200)
-  const pools = { living: testPool(database.ownerUrl), copy: testPool(copy.ownerUrl) }
+  const open = (url: string) => begun.adopt(testPool(url), (pool) => pool.close())
+  const pools = { living: open(database.ownerUrl), copy: open(copy.ownerUrl) }
+  const whole = begun.move()
   return {
     ...{ feed, daemon, ownerUrl: database.ownerUrl, secret, own: own as TestInstance, copy, pools },
     call: caller(daemon, own as TestInstance),
@@ -59,11 +63,7 @@ async function cellWithCopy() {
     /** Once management has what was deleted. */
     reported: () =>
       eventually(async () => (await daemon.sql('select from loci.deletions where reported_at is null')).length === 0),
-    async [Symbol.asyncDispose]() {
-      await Promise.all([pools.living.close(), pools.copy.close()])
-      await daemon[Symbol.asyncDispose]()
-      for (const one of [feed, copy, database]) await one[Symbol.asyncDispose]()
-    },
+    [Symbol.asyncDispose]: () => whole.disposeAsync(),
   }
 }
 
