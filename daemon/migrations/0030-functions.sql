@@ -1,0 +1,2 @@
+-- serves: 0003
+-- functions: 0235b4b18dc14df2bce69a2cd01abed71f36156db8f47800d396017434633324
