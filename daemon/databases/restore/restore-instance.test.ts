@@ -152,8 +152,8 @@ test('tables have the rows of the copy, each of them, and the totals are those o
 
 // Mutant: requireSame() without each of its lines.
 test('what cannot be put back is refused, and nothing is done', async () => {
-  await using cell = await cellWithCopy()
-  const { own, daemon, pools } = cell
+  await using made = await cellWithCopy()
+  const { own, daemon, pools } = made
   const refused = async (of: RegExp, from = pools.copy, svc = own.svc) => {
     await assert.rejects(restoreInstance(pools.living, from, svc, HELD_MS), (error: Error) => {
       assert.ok(error instanceof NotRestoredError, String(error.stack))
@@ -162,8 +162,12 @@ test('what cannot be put back is refused, and nothing is done', async () => {
     })
     assert.equal((await daemon.get('/health/ready')).status, 200)
   }
-  const [copy, itself] = [testPool(cell.copy.adminUrl), testPool(cell.ownerUrl)]
+  const [copy, itself] = [testPool(made.copy.adminUrl), testPool(made.ownerUrl)]
   try {
+    const [cell] = await daemon.sql<{ life: string }>('select life from loci.cell')
+    await daemon.sql('update loci.cell set life = null')
+    await refused(/has no management/)
+    await daemon.sql('update loci.cell set life = $1', [cell?.life])
     await refused(/is not in this cell/, undefined, 'svc_00000000000000000000000000')
     await refused(/the database of the cell itself/, itself)
     await copy.query({ text: `update loci.instance_keys set created_at = created_at - interval '1 day'` })

@@ -115,6 +115,8 @@ async function requireSame(to: Client, from: Client, instanceId: string): Promis
   const living = await findLiving(to, instanceId)
   if (!living || living.state === 'deleted')
     throw new NotRestoredError(`${instanceId} is not in this cell, or was deleted: what is deleted does not come back`)
+  if (!living.isJoined)
+    throw new NotRestoredError('the cell has no management, and so no ledger that says what was deleted since the copy')
   await lockInstance(to, instanceId)
   if (await isHeldThere(from, instanceId))
     throw new NotRestoredError('the copy is the database of the cell itself: name the restored one')

@@ -53,6 +53,8 @@ export interface Held {
   keyAt: string | null
   /** Rows of its ledger that management has not yet. */
   unreported: number
+  /** Has the cell read the feed of a management to its end? */
+  isJoined: boolean
 }
 
 /** It answers nothing for an hour, at most: a command that was killed is begun again, or waited for. */
@@ -87,12 +89,14 @@ export interface Living {
   keyAt: string | null
   /** Rows of its ledger that management has not yet. */
   unreported: number
+  /** Has the cell read the feed of a management to its end? */
+  isJoined: boolean
 }
 
 export async function findLiving(sql: Sql, instanceId: string): Promise<Living | undefined> {
   const { rows } = await sql.query<Living>({
     text: `select i.state, (select count(*)::int from loci.deletions d where d.instance_id = i.id and d.reported_at is null) as unreported,
-        ${KEY_AT} as "keyAt" from loci.instances i where i.id = $1`,
+        (select c.life is not null from loci.cell c) as "isJoined", ${KEY_AT} as "keyAt" from loci.instances i where i.id = $1`,
     values: [instanceId],
   })
   return rows[0]
