@@ -50,7 +50,7 @@ if (options.page) keepFigures(readFigures())
 else
   await withRecallWorld({}, async (bench) => {
     await fill(bench)
-    // What came with the filling is over when nothing is due.
+    // The filling has left background work, which must not be measured.
     await indexed(bench)
     const rest = await restOf(bench, REST_MS)
     const operations: Operation[] = []
@@ -156,7 +156,7 @@ async function measure(
   const result = await runLoad(load)
   if (result.errors > 0 || result.requests !== result.statuses['200'])
     throw new Error(`${name}: not every answer was a 200: ${JSON.stringify(result)}`)
-  // What they leave to do counts too: segments of an index, weights of advice.
+  // Background work that the requests cause is counted too: segments of an index, weights of advice.
   await indexed(bench)
   const after = await costs(bench)
   const ms = performance.now() - startedAt

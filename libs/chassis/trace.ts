@@ -88,7 +88,7 @@ export async function callInSpan<Answer>(
 }
 
 /**
- * Work that another thread does for a request: its wait and its answer. What no request asked for makes no span, as its
+ * Work that another thread does for a request: its wait and its answer. Work without a request makes no span, as its
  * statements make none.
  */
 export async function workInSpan<Answer extends object>(name: string, work: () => Promise<Answer>): Promise<Answer> {

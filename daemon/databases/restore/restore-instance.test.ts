@@ -18,7 +18,7 @@ const BAD = 'The pad is green, said an agent that was wrong'
 
 /** A cell with two instances that have something, and a copy of it from before the rest. */
 async function cellWithCopy() {
-  // What was begun ends also where the rest fails: a feed that listens keeps the process of the test for ever.
+  // A setup that fails must end what it began: a feed that listens keeps the process of the test alive.
   await using begun = new AsyncDisposableStack()
   const database = begun.use(await testDatabase({ schema: SCHEMA }))
   const feed = begun.use(await testFeed())

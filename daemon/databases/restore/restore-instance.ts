@@ -6,8 +6,8 @@
 //   replayed    the cell counts as restored: it answers 503 for the seconds in which it reads everything from
 //               management and replays the ledger; with the end of that the instance answers again
 //
-// What was deleted since the copy was made is not served for a moment: the cell alone could not promise that, since a
-// replica hears of a restore with its next poll.
+// The hold is needed because a replica hears of a restore only with its next poll: until then it would serve what was
+// deleted since the copy was made.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { appendAudit } from '@loci/acts/audit/store.ts'

@@ -136,7 +136,7 @@ export async function listHeads(sql: Sql, instanceId: string): Promise<Head[]> {
   return rows
 }
 
-/** Of the heads, those of a life that a deletion has ended since. */
+/** Names the databases whose life was ended by a deletion since the copy was made. */
 export async function listEnded(sql: Sql, instanceId: string, heads: Head[]): Promise<string[]> {
   const { rows } = await sql.query<{ name: string }>({
     text: `select h.name from unnest($2::text[], $3::bigint[]) as h (name, seq) join loci.deletions d
@@ -227,7 +227,7 @@ export async function beginLives(sql: Sql, instanceId: string, former: Former[])
   })
 }
 
-/** What it holds now; and one event for each database that it had or has: who follows them reads again. */
+/** Counts again, and appends an event for each database: followers of the events read it again. */
 export async function countAgain(sql: Sql, instanceId: string, names: string[]): Promise<void> {
   await sql.query({ text: 'delete from loci.instance_totals where instance_id = $1', values: [instanceId] })
   await sql.query({
