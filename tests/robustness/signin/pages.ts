@@ -16,10 +16,24 @@ export interface Place {
   provider: SignInProvider
 }
 
+/** A machine that stands still may make the page be refused with 503; whoever signs in presses again. */
+const PRESSES_MAX = 5
+
 /** From our own page to the provider and back. Who is still signed in there is not asked again. */
 export async function signInAs(page: Page, { publicUrl, provider }: Place, sub: string): Promise<void> {
   if (!page.url().startsWith(`${publicUrl}/sign-in`)) await page.goto(`${publicUrl}/sign-in`)
-  await pressOn(page, `Continue to ${new URL(provider.issuer).host}`, 'Enter')
+  const asks = page.url()
+  for (let presses = 1; ; presses += 1) {
+    const [answer] = await Promise.all([
+      page.waitForResponse((one) => one.url().startsWith(`${publicUrl}/sign-in/start`)),
+      pressOn(page, `Continue to ${new URL(provider.issuer).host}`, 'Enter'),
+    ])
+    if (answer.status() === 303) break
+    await page.waitForLoadState()
+    if (answer.status() !== 503 || presses === PRESSES_MAX)
+      throw new Error(`/sign-in/start answered ${answer.status()} after ${presses} presses: ${await textOf(page)}`)
+    await page.goto(asks)
+  }
   await page.waitForURL((url) => !url.href.startsWith(`${publicUrl}/sign-in`))
   if (page.url().startsWith(publicUrl)) return
   const fields = Object.entries(provider.form(sub))
@@ -27,6 +41,8 @@ export async function signInAs(page: Page, { publicUrl, provider }: Place, sub: 
   await page.locator(`[name="${fields.at(-1)?.[0]}"]`).press('Enter')
   await page.waitForURL((url) => url.href.startsWith(publicUrl))
 }
+
+const textOf = (page: Page) => page.evaluate<string>('document.body.innerText.slice(0, 400)')
 
 export function headingOf(page: Page): Promise<string> {
   // What is no page of ours, such as an error in JSON, has none.
