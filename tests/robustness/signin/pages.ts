@@ -29,7 +29,7 @@ export async function signInAs(page: Page, { publicUrl, provider }: Place, sub: 
       pressOn(page, `Continue to ${new URL(provider.issuer).host}`, 'Enter'),
     ])
     if (answer.status() === 303) break
-    await page.waitForLoadState()
+    await page.waitForURL((url) => url.href.startsWith(`${publicUrl}/sign-in/start`))
     if (answer.status() !== 503 || presses === PRESSES_MAX)
       throw new Error(`/sign-in/start answered ${answer.status()} after ${presses} presses: ${await textOf(page)}`)
     await page.goto(asks)
