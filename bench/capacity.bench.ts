@@ -11,23 +11,19 @@ import { mapWidth } from '@loci/tests/world/report.ts'
 import { runSql } from '@loci/tests/world/sql.ts'
 import type { CapacityFigures, Operation } from './capacity-figures.ts'
 import { keepFigures, readFigures } from './capacity-page.ts'
-import type { LoadOptions } from './load.ts'
-import { runLoad } from './load.ts'
-import { catalogueOf } from './rank-catalogue.ts'
-import { copyDatabases, requireConsistent } from './recall-copies.ts'
-import { corpusOf } from './recall-corpus.ts'
-import { indexed, memoryOf, type RecallWorld, restOf, send, storeAll, withRecallWorld } from './recall-world.ts'
 
-const CLIENTS = 16
-const DATABASES = 64
-const RECORDS = 1_000
-const TOOLS = 200
-const ARRAY = 20
+import { type LoadOptions, runLoad } from './load.ts'
+import { ARRAY, CLIENTS, DATABASES, fill, type Name, operations, RECORDS } from './operations.ts'
+import { indexed, memoryOf, type RecallWorld, restOf, withRecallWorld } from './recall-world.ts'
+
+const MEASURED: Name[] = [
+  ...(['kv read', 'kv write', 'slots read', 'slot written', 'record stored', 'recall'] as const),
+  ...(['cycle without a focus', 'cycle with a focus', 'projection of an array', 'tools ranked'] as const),
+]
 /** Runs before the one that counts: a new daemon compiles itself. */
 const WARM_UP_RUNS = 2
 const REST_MS = 20_000
 const SERVICES = 200
-const TEXT = 'Anna said that the meeting about the new flat is on Friday at ten; bring the signed papers.'
 
 const { values: options } = parseArgs({
   options: {
@@ -40,12 +36,6 @@ const { values: options } = parseArgs({
 const seconds = Number(options.seconds)
 const instances = Number(options.instances)
 
-const corpus = corpusOf(RECORDS + 4_000)
-const stored = { records: corpus.records.slice(0, RECORDS) }
-const said = corpus.records.slice(RECORDS)
-const questions = corpus.questions.map(({ text }) => text)
-let run = 0
-
 if (options.page) keepFigures(readFigures())
 else
   await withRecallWorld({}, async (bench) => {
@@ -53,12 +43,14 @@ else
     // The filling has left background work, which must not be measured.
     await indexed(bench)
     const rest = await restOf(bench, REST_MS)
-    const operations: Operation[] = []
+    const measured: Operation[] = []
     console.log('operation                    each/s   p99 ms   daemon us   postgres us   WAL bytes   bytes kept')
-    for (const [name, load] of Object.entries(loads(bench))) {
-      for (let warm = 0; warm < WARM_UP_RUNS; warm += 1) await runLoad({ ...(await load()), seconds })
-      const one = await measure(bench, name, await load(), name.includes('array') ? ARRAY : 1, rest)
-      operations.push(one)
+    const loads = operations(bench, { seconds })
+    for (const name of MEASURED) {
+      const load = loads[name]
+      for (let warm = 0; warm < WARM_UP_RUNS; warm += 1) await runLoad(load())
+      const one = await measure(bench, name, load(), name.includes('array') ? ARRAY : 1, rest)
+      measured.push(one)
       const cells = [one.perSecond, one.p99Ms, one.daemonUs, one.postgresUs, one.walBytes, one.keptBytes]
       console.log(`${name.padEnd(24)} ${cells.map((cell) => String(Math.round(cell)).padStart(10)).join(' ')}`)
     }
@@ -73,7 +65,15 @@ else
         ...{ cores: cpus().length, processor: cpu?.model ?? '', gib: Math.round(totalmem() / 1024 ** 3) },
         ...{ node: process.version, postgres: String(server?.version) },
       },
-      ...{ clients: CLIENTS, databases: DATABASES, records: RECORDS, operations, connections, services, idle },
+      ...{
+        clients: CLIENTS,
+        databases: DATABASES,
+        records: RECORDS,
+        operations: measured,
+        connections,
+        services,
+        idle,
+      },
     }
     console.log(JSON.stringify({ connections, services, idle }, null, 2))
     if (options.write) {
@@ -81,68 +81,6 @@ else
       console.log('kept in bench/capacity.json and docs/operations/capacity.md')
     }
   })
-
-/** What an agent's system asks, each of it from many clients at once. */
-function loads({ tenant, daemon }: RecallWorld): Record<string, () => Promise<LoadOptions>> {
-  const own = (prefix: string) => ({
-    'x-loci-capability': tenant.operator.token,
-    'x-loci-database': `${prefix}{n%${DATABASES}}`,
-    'content-type': 'application/json',
-  })
-  const partner = { authorization: `Bearer ${tenant.partner.token}`, 'content-type': 'application/json' }
-  const url = daemon().url
-  const of = async (method: string, path: string, also: Partial<LoadOptions> = {}): Promise<LoadOptions> => {
-    run += 1
-    return { url, method, path, headers: own('d'), variants: 9_900, connections: CLIENTS, seconds, ...also }
-  }
-  const cycle = (headers: Record<string, string>, focus: boolean) =>
-    of('POST', '/v1/cognitive/cycles', {
-      ...{ headers, once: true },
-      body: said.map(({ content, actor }, n) =>
-        JSON.stringify({
-          ...(focus ? { focus: questions[n % questions.length] } : {}),
-          limits: { queueMs: 10_000 },
-          observations: [{ content: `${content} (${run + 1}.{n})`, actor: actor ?? 'Ada', contextId: 'chat' }],
-        }),
-      ),
-    })
-  const { intent } = catalogueOf(TOOLS)
-  return {
-    'kv read': () => of('GET', '/v1/kv/entries/k{n}'),
-    'kv write': () => of('PUT', '/v1/kv/entries/k{n}', { body: `{"value":"${TEXT}"}` }),
-    'slots read': () => of('GET', '/v1/working-memory/slots'),
-    'slot written': () => of('PUT', '/v1/working-memory/slots/k{n%7}', { body: `{"value":"${TEXT} {n}"}` }),
-    'record stored': () =>
-      of('POST', '/v1/memory/records', {
-        body: said.map(({ content, actor }, n) =>
-          JSON.stringify({ content, actor: actor ?? 'Ada', contextId: `chat ${n % 100}` }),
-        ),
-      }),
-    recall: () =>
-      of('POST', '/v1/memory/recall', {
-        headers: own('m'),
-        variants: questions.length,
-        body: questions.map((query) => JSON.stringify({ query })),
-      }),
-    'cycle without a focus': () => cycle(own('d'), false),
-    'cycle with a focus': () => cycle(own('m'), true),
-    'projection of an array': async () =>
-      of('POST', '/v1/partner/projections', {
-        ...{ headers: partner, once: true },
-        body: `[${Array.from({ length: ARRAY }, (_, n) => outcomeOf(`r${run + 1}-{n}-${n}`)).join(',')}]`,
-      }),
-    'tools ranked': () =>
-      of('POST', '/v1/advice/tools:rank', {
-        ...{ headers: partner, variants: 500 },
-        body: Array.from({ length: 500 }, (_, n) =>
-          JSON.stringify({
-            ...{ task_class: `class${n % 5}`, task_intent: intent(), source_event_id: `ask ${n}`, run_id: 'bench' },
-            ...{ scope: null, explain: false },
-          }),
-        ),
-      }),
-  }
-}
 
 async function measure(
   bench: RecallWorld,
@@ -183,52 +121,6 @@ async function costs(bench: RecallWorld) {
   }
 }
 
-async function fill(bench: RecallWorld): Promise<void> {
-  const { tenant } = bench
-  const puts = Array.from({ length: 7 }, (_, n) => ({ op: 'put', key: `k${n}`, value: TEXT }))
-  for (let n = 0; n < DATABASES; n += 1)
-    await send(bench, tenant, `d${n}`, 'POST /v1/working-memory/slots/batch', { operations: puts })
-  // A read that finds nothing is not what is to be measured.
-  await mapWidth(
-    Array.from({ length: 9_900 }, (_, n) => n),
-    16,
-    (n) => send(bench, tenant, `d${n % DATABASES}`, `PUT /v1/kv/entries/k${n}`, { value: TEXT }),
-  )
-  await storeAll(bench, tenant, 'm0', stored)
-  await copyDatabases(bench, { m: DATABASES })
-  await requireConsistent(bench, `m${DATABASES - 1}`)
-  const { outcome } = catalogueOf(TOOLS)
-  for (let from = 0; from < 4_000; from += 500) {
-    const told = Array.from({ length: 500 }, (_, n) => {
-      const { tool, outcome: result, intent, taskClass } = outcome()
-      return {
-        ...{ projection_class: 'tool_outcome', source_event_id: `outcome ${from + n}`, task_class: taskClass },
-        ...{ task_intent: intent, tools: [{ tool_id: tool, outcome: result }] },
-      }
-    })
-    await tell(bench, told)
-  }
-}
-
-/** The cell hears of the credential by the feed. */
-async function tell({ daemon, tenant }: RecallWorld, told: object[]): Promise<void> {
-  for (let tries = 0; ; tries += 1) {
-    const answer = await fetch(`${daemon().url}/v1/partner/projections`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${tenant.partner.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(told),
-    })
-    const text = await answer.text()
-    if (answer.status === 200) return
-    if (tries === 100) throw new Error(`${answer.status} ${text}`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}
-
-function outcomeOf(event: string): string {
-  return `{"projection_class":"tool_outcome","source_event_id":"${event}","run_id":"run-1","task_class":"class1","task_intent":"refund the last order of a customer","tools":[{"tool_id":"refund","outcome":"success","latency_ms":120}]}`
-}
-
 /** While many clients write; and when nobody asks anything. */
 async function connectionsOf(bench: RecallWorld) {
   const count = async () => {
@@ -237,10 +129,10 @@ async function connectionsOf(bench: RecallWorld) {
     )
     return row?.count ?? 0
   }
-  const load = loads(bench)['record stored'] as () => Promise<LoadOptions>
+  const load = operations(bench, { seconds })['record stored']()
   let most = 0
   const asking = setInterval(() => void count().then((now) => (most = Math.max(most, now))), 100)
-  await runLoad({ ...(await load()), connections: 4 * CLIENTS })
+  await runLoad({ ...load, connections: 4 * CLIENTS })
   clearInterval(asking)
   const [row] = await bench.sql<{ bytes: number }>(
     `select coalesce(avg(total_bytes), 0)::float8 as bytes from pg_backend_memory_contexts where parent is null`,

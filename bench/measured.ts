@@ -1,12 +1,14 @@
 // A load with what it costs: processor time of the daemons and of PostgreSQL, and bytes of WAL, for each request.
 
-import { cpuTime } from '@loci/tests/world/cpu-time.ts'
+import { cpuTime, threadsUs } from '@loci/tests/world/cpu-time.ts'
 import { runSql } from '@loci/tests/world/sql.ts'
 import type { World } from '@loci/tests/world/world.ts'
 import { type LoadOptions, type LoadResult, runLoad } from './load.ts'
 
 export interface Measured extends LoadResult {
   daemonUs: number
+  /** Of it, V8's threads that collect garbage and compile. */
+  helpersUs: number
   postgresUs: number
   walBytes: number
 }
@@ -41,7 +43,12 @@ export async function runMeasured(world: World, ...loads: LoadOptions[]): Promis
     ...{ requests, statuses: { 200: requests }, errors: 0, seconds: worst(({ seconds }) => seconds) },
     ...{ perSecond: sum(({ perSecond }) => perSecond), cpu: sum(({ cpu }) => cpu) },
     ...{ p50Ms: worst(({ p50Ms }) => p50Ms), p99Ms: worst(({ p99Ms }) => p99Ms) },
-    ...{ daemonUs: each('daemonUs'), postgresUs: each('postgresUs'), walBytes: each('walBytes') },
+    ...{
+      daemonUs: each('daemonUs'),
+      helpersUs: each('helpersUs'),
+      postgresUs: each('postgresUs'),
+      walBytes: each('walBytes'),
+    },
   }
 }
 
@@ -51,5 +58,6 @@ async function costs(world: World) {
     world.postgres.adminUrl('loci_cell'),
     `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text as wal`,
   )
-  return { ...cpu, walBytes: Number(row?.wal) }
+  const helpersUs = world.daemons.reduce((sum, { pid }) => sum + threadsUs(pid, 'V8Worker'), 0)
+  return { ...cpu, helpersUs, walBytes: Number(row?.wal) }
 }

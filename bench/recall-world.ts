@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
 import { cpuTime } from '@loci/tests/world/cpu-time.ts'
 import { type Machine, watchMachine } from '@loci/tests/world/machine.ts'
-import type { LociProcess } from '@loci/tests/world/process.ts'
+import type { LociProcess, Programs } from '@loci/tests/world/process.ts'
 import { mapWidth } from '@loci/tests/world/report.ts'
 import { runSql } from '@loci/tests/world/sql.ts'
 import { addTenant, type WorldTenant } from '@loci/tests/world/tenants.ts'
@@ -36,6 +36,8 @@ export interface RecallWorld {
 export async function withRecallWorld(
   settings: Record<string, string>,
   run: (bench: RecallWorld) => Promise<void>,
+  /** Other ones than those of the checkout. */
+  programs?: Programs,
 ): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'loci-bench-'))
   const postgres = await startThrowaway({ directory: `${directory}-postgres` })
@@ -44,6 +46,7 @@ export async function withRecallWorld(
     replicas: 1,
     postgres,
     settings: { LOCI_LOG_LEVEL: 'info', ...settings },
+    ...(programs ? { programs } : {}),
   })
   const machine = await watchMachine()
   try {

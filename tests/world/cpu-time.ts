@@ -31,15 +31,29 @@ export function processUs(pid: number): number {
   return (statOf(pid)[0]?.own ?? 0) * TICK_US
 }
 
-function statOf(pid: number): { pid: number; parent: number; own: number; ended: number }[] {
+/** Of the threads of that name in one process, so far. */
+export function threadsUs(pid: number, name: string): number {
+  const threads = readdirSync(`/proc/${pid}/task`).filter((id) => nameOf(pid, id) === name)
+  return threads.reduce((sum, id) => sum + (statOf(`${pid}/task/${id}`)[0]?.own ?? 0), 0) * TICK_US
+}
+
+function nameOf(pid: number, id: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim()
+  } catch {
+    return '' // It has ended meanwhile.
+  }
+}
+
+function statOf(place: number | string): { pid: number; parent: number; own: number; ended: number }[] {
   try {
     // The name in brackets may hold anything, so the fields are counted from its end.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = readFileSync(`/proc/${place}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')
       .map(Number)
     const at = (n: number) => fields[n] ?? 0
-    return [{ pid, parent: at(1), own: at(11) + at(12), ended: at(13) + at(14) }]
+    return [{ pid: Number.parseInt(String(place), 10), parent: at(1), own: at(11) + at(12), ended: at(13) + at(14) }]
   } catch {
     return [] // It has ended meanwhile.
   }
