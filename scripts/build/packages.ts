@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { NODE_FLAGS } from '@loci/cli/up/programs.ts'
 
 export interface Package {
   /** The folder in dist/, and the argument of the build. */
@@ -76,6 +77,9 @@ const SDK: Package = {
   readme: 'sdk/README.md',
 }
 
+/** With the flags that bound its memory: an image and a chart start a program by its name alone. */
+const BEGIN = `#!/usr/bin/env -S node ${NODE_FLAGS.join(' ')}\n`
+
 const SERVER: Package = {
   folder: 'server',
   name: '@locihq/server',
@@ -85,8 +89,8 @@ const SERVER: Package = {
   roots: ['daemon/start.cjs', 'management/start.cjs'],
   assets: /^(?:daemon|management|libs\/acts)\/.*\.(?:sql|bin|json)$/,
   entries: {
-    'bin/loci-daemon.cjs': "#!/usr/bin/env node\nrequire('../daemon/start.cjs')\n",
-    'bin/loci-management.cjs': "#!/usr/bin/env node\nrequire('../management/start.cjs')\n",
+    'bin/loci-daemon.cjs': `${BEGIN}require('../daemon/start.cjs')\n`,
+    'bin/loci-management.cjs': `${BEGIN}require('../management/start.cjs')\n`,
   },
   exports: {
     './daemon': './bin/loci-daemon.cjs',

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { Loci } from '@loci/sdk/loci.ts'
 import { publintProblems, typeProblems } from '../robustness/published.ts'
 import { bringNode, OLDER_NODES } from '../world/node-versions.ts'
-import { programsAt } from '../world/process.ts'
+import { NODE_FLAGS, programsAt } from '../world/process.ts'
 import { type Report, reportOn } from '../world/report.ts'
 import { startWorld } from '../world/world.ts'
 
@@ -76,6 +76,7 @@ await reportOn(async (report) => {
     compiled(report, client)
     const server = installed(report, place, 'server', dist, ['server', 'cli'])
     startsCheaper(report, server)
+    startsBounded(report, server)
     await served(report, client, server)
     helpsAlone(report, server)
   } finally {
@@ -170,6 +171,24 @@ function compiled(report: Report, folder: string): void {
   }
   const { status, stdout } = compile(USER.replace('limit: 3', 'limits: 3'), 'nodenext', 'nodenext')
   report.mutant('a field that no call takes', status === 0 ? undefined : /TS\d+.*'limits'/.exec(stdout)?.[0])
+}
+
+/** By its name alone, as an image and a chart start it. */
+function startsBounded(report: Report, folder: string): void {
+  const told = 'process.stderr.write(JSON.stringify(process.execArgv))'
+  const env = {
+    PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`,
+    NODE_OPTIONS: `--import=data:text/javascript,${told}`,
+  }
+  for (const program of ['daemon', 'management'] as const) {
+    const file = path.join(folder, `node_modules/.bin/loci-${program}`)
+    const { stderr } = spawnSync(file, ['--help'], { env, cwd: folder, encoding: 'utf8' })
+    report.promise(
+      `loci-${program} of the package runs with the flags of install.md, which bound its memory`,
+      stderr === JSON.stringify(NODE_FLAGS[program]),
+      stderr,
+    )
+  }
 }
 
 /** What a program spends until it has said its help: every module is loaded, and nothing is done. */
