@@ -13,6 +13,7 @@ export interface Release extends AsyncDisposable {
   programs: Programs
 }
 
+const PROGRAMS: readonly ProgramName[] = ['daemon', 'management']
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 function git(...args: string[]): string {
@@ -20,18 +21,23 @@ function git(...args: string[]): string {
 }
 
 /**
- * The newest commit at which both programs know an older schema than they do now; undefined in a clone without the
- * history.
+ * The newest commit at which both programs know an older schema than they do now, made by the migrations that stand
+ * now: one that was changed before anybody had it is no release. Undefined in a clone without the history.
  */
 export function releaseBefore(): string | undefined {
-  const changed = (program: ProgramName) =>
-    git('log', '-1', '--format=%H', '--diff-filter=A', '--', `${program}/migrations`)
-  const commits = [changed('daemon'), changed('management')]
+  const added = (...paths: string[]) => git('log', '--format=%H', '--diff-filter=A', '--', ...paths).split('\n')
+  const commits = PROGRAMS.map((program) => added(`${program}/migrations`)[0] as string)
   if (commits.some((commit) => commit === '')) return undefined
   const [one, other] = commits as [string, string]
-  const older = isAncestor(one, other) ? one : other
   try {
-    return git('rev-parse', '--verify', `${older}^`)
+    let release = git('rev-parse', '--verify', `${isAncestor(one, other) ? one : other}^`)
+    for (;;) {
+      const directories = PROGRAMS.map((program) => `${program}/migrations`)
+      const changed = git('diff', '--name-only', '--diff-filter=MD', release, 'HEAD', '--', ...directories)
+      if (changed === '') return release
+      const [file = ''] = changed.split('\n')
+      release = git('rev-parse', '--verify', `${added(file).at(-1)}^`)
+    }
   } catch {
     return undefined
   }
