@@ -5,12 +5,10 @@ import { readFileSync } from 'node:fs'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { requireSettings } from '@loci/chassis/config.ts'
 import { runProgram } from '@loci/chassis/program.ts'
-import { runServer } from '@loci/chassis/serve.ts'
 import { isId } from '@loci/contract/ids.ts'
 import { databaseCommands } from '@loci/postgres/commands.ts'
 import { logBrokenLockOrder } from '@loci/postgres/lock-order.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { createDaemon } from './app.ts'
 import { restoreInstance } from './databases/restore/restore-instance.ts'
 import manifest from './package.json' with { type: 'json' }
 import { SCHEMA } from './schema.ts'
@@ -35,6 +33,9 @@ const code = await runProgram({
     serve: {
       summary: 'serve the instances of the cell (the default)',
       async run(config) {
+        // Read here and not above: a command, or a start that a setting ends, takes .35 s of processor and not 1.0.
+        const { createDaemon } = await import('./app.ts')
+        const { runServer } = await import('@loci/chassis/serve.ts')
         const settings = requireSettings(config, REGISTRY.settings)
         const create: typeof createDaemon = (options) => {
           logBrokenLockOrder(options.log)
