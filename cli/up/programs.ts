@@ -15,7 +15,7 @@ export type ProgramName = 'daemon' | 'management'
 export type Settings = Readonly<Record<string, string>>
 
 /** As docs/operations/install.md starts them. */
-export const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=50']
+export const NODE_FLAGS = ['--max-semi-space-size=16', '--heap-growing-percent=50']
 
 export interface Programs {
   root: string
