@@ -5,11 +5,11 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { PROJECTION_CLASSES } from '@loci/contract/projections.ts'
-import { eraseExpired } from '../projections/store.ts'
-import { expiringProjections } from '../projections/upkeep/expiry.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
 import { partnerToken } from '../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { expiringProjections } from './leaving/expiry.ts'
+import { eraseExpired } from './leaving/store.ts'
 import { createAdviceStates } from './states.ts'
 
 let daemon: TestDaemon

@@ -8,12 +8,13 @@ import { openPool, type Pool, type Sql } from '@loci/postgres/pool.ts'
 import { testDatabase, testPool } from '@loci/postgres/testing/database.ts'
 import { workDue } from '../databases/due.ts'
 import { listTotals } from '../databases/store.ts'
+import { readUsage } from '../operator/databases/store.ts'
 import { SCHEMA } from '../schema.ts'
 import { wholeAnswer } from '../testing/consistency.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import { addTenant, listAll, path, putAll } from '../testing/tenant.ts'
 import { listDatabases } from './reports/store.ts'
-import { commitActs, expireEntries, readUsage, type Write } from './store.ts'
+import { commitActs, expireEntries, type Write } from './store.ts'
 
 // Mutants: the loop of kv_usage_within left out (403); `summary` with walk.rows; kv_databases without kv_expired.
 test('an expired entry that is not swept yet is in no count: health, consistency, quota', async () => {

@@ -4,13 +4,11 @@
 import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
-import { maybe } from '@loci/postgres/lock-order.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
-import { enteringLocks, instanceRow } from '../databases/locks.ts'
-import type { Usage } from '../databases/quota.ts'
-import type { Due, Totals } from '../databases/store.ts'
+import { enteringLocks } from '../databases/locks.ts'
+import type { Due } from '../databases/store.ts'
 import type { IfMatch } from '../databases/versions.ts'
 import { claimLocks, claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
 
@@ -303,22 +301,6 @@ export async function digestsOf(
     ],
   })
   return rows.map(({ digest }) => digest)
-}
-
-/**
- * What the instance holds over all domains. Expired entries that are not swept yet are left out where it would be over
- * `room` with them: an answer within `room` may count some of them, one that is over counts none. And what it has left
- * today.
- */
-export async function readUsage(sql: Sql, instanceId: string, room: Totals): Promise<Usage> {
-  const { rows } = await sql.query<Usage>({
-    name: 'kv_usage_within',
-    text: 'select u.records, u.bytes, t.events, t.acts, t.written from loci.kv_usage_within($1, $2, $3) u, loci.traces_today($1) t',
-    values: [instanceId, room.records, room.bytes],
-    // Once a day.
-    locks: () => [maybe(instanceRow(instanceId))],
-  })
-  return rows[0] as Usage
 }
 
 /** A commit each; a database with more is due again at once. */

@@ -1,2 +1,2 @@
 -- serves: 0003
--- functions: 0235b4b18dc14df2bce69a2cd01abed71f36156db8f47800d396017434633324
+-- functions: d1df1892c7b7e80369d44c04534b8edacb3a8de0d24585b52c321be8eaae96af

@@ -59,7 +59,7 @@ $$;
 create or replace function loci.prj_told(p loci.projections) returns json language sql stable parallel safe as $$
   select json_build_array(p.seq, p.partner, p.task_class,
     case when p.class = 'tool_outcome' and loci.prj_is_intact(p, p.instance_id, p.database) then p.body end, p.takes_back, coalesce(p.taken_by < p.seq, false),
-    p.id, loci.advice_ms(p.created_at)::bigint, loci.advice_ms(p.expires_at))
+    p.id, (extract(epoch from p.created_at) * 1000)::bigint, extract(epoch from p.expires_at) * 1000)
 $$;
 
 -- The head with a projection more (p_sign 1) or less (-1).

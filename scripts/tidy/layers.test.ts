@@ -56,7 +56,7 @@ const features: Example[] = [
   ],
   ['commands on any feature', { 'management/commands/a.ts': "import '../tokens/tokens.ts'" }, undefined],
   ['a feature on commands', { 'management/tokens/a.ts': "import '../commands/verb.ts'" }, /FEATURE_EDGES/],
-  ['ground for everyone', { 'daemon/kv/a.ts': "import '../access/a.ts'\nimport '../audit/store.ts'" }, undefined],
+  ['ground for everyone', { 'daemon/kv/a.ts': "import '../access/a.ts'\nimport '../events/store.ts'" }, undefined],
   ['ground of the other program', { 'daemon/kv/a.ts': "import '../acts/a.ts'" }, /feature 'kv' imports feature 'acts'/],
   ['ground on a feature', { 'management/acts/a.ts': "import '../billing/fold.ts'" }, /feature 'acts' imports/],
   ['app.ts imports routes', { 'daemon/app.ts': "import './kv/routes.ts'\nimport './health/routes.ts'" }, undefined],

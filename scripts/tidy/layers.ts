@@ -90,7 +90,7 @@ const FEATURE_EDGES: Edges = {
 
 /** Folders that every feature may import, and that import no feature: who asks, and what every act stands on. */
 const GROUND: Readonly<Record<string, ReadonlySet<string>>> = {
-  daemon: new Set(['access', 'audit', 'databases', 'events', 'idempotency']),
+  daemon: new Set(['access', 'databases', 'events', 'idempotency']),
   management: new Set(['access', 'acts']),
 }
 

@@ -9,7 +9,8 @@ const TESTS = [
   'daemon/examples',
   'daemon/access/matrix',
   'daemon/feed/purge',
-  'daemon/databases',
+  'daemon/databases/databases',
+  'daemon/operator/databases',
   'daemon/schema',
 ]
 
@@ -26,7 +27,7 @@ const MUTANTS: Mutant[] = [
     name: 'a function that does not enter its database',
     change: (block) => ({ ...block, code: block.code.replace(ENTERS, "  outcome := 'open';") }),
     caughtBy: {
-      file: 'daemon/databases',
+      file: 'daemon/databases/databases',
       title: 'every function that writes rows of tenants enters its database first',
     },
   },

@@ -189,42 +189,6 @@ end
 $$;
 comment on function loci.cycle_trim is 'without enter_database: called with the head that cycle_prune has entered';
 
--- The value in force of a whole number of the configuration of cycles, by the rules of databases/config/rules.ts: what
--- was put, else the service's, else p_default; a value that is not usable counts as none. Null is usable where the
--- default is null. Called by cycle_pressure, cycle_interval and cycle_history. Cost: two index reads.
-create or replace function loci.cycle_setting(p_instance text, p_database text, p_path text[], p_min bigint, p_max bigint, p_default bigint)
-returns bigint language plpgsql stable as $$
-declare
-  v_used bigint := p_default;
-  v_given jsonb;
-begin
-  for v_given in select l.layer #> p_path from loci.config_layers(p_instance, p_database, 'cognitive') c,
-    lateral (values (1, c.service::jsonb), (2, c.sent::jsonb)) as l(n, layer) order by l.n
-  loop
-    if jsonb_typeof(v_given) = 'number' then
-      if v_given::numeric between p_min and p_max and v_given::numeric = floor(v_given::numeric) then
-        v_used := v_given::numeric;
-      end if;
-    elsif jsonb_typeof(v_given) = 'null' and p_default is null then
-      v_used := null;
-    end if;
-  end loop;
-  return v_used;
-end
-$$;
-
--- The interval of the schedule in milliseconds; null: there is none. Called by enter_database, for a new one, and
--- cycle_schedule.
-create or replace function loci.cycle_interval(p_instance text, p_database text) returns bigint language sql stable as $$
-  select loci.cycle_setting(p_instance, p_database, '{schedule,intervalMs}', 1000, 86400000, null)
-$$;
-
--- How many cycles are kept: never more than the plan has records. Called as cycle_interval is.
-create or replace function loci.cycle_history(p_instance text, p_database text) returns bigint language sql stable as $$
-  select least(loci.cycle_setting(p_instance, p_database, '{cycleHistory}', 10, 100000, 100000),
-    greatest((select (i.limits ->> 'records')::bigint from loci.instances i where i.id = p_instance), 10))
-$$;
-
 -- The number of the language in force, from 0; the first where none is configured. Called by cycle_schedule.
 create or replace function loci.cycle_language(p_instance text, p_database text, p_languages text[]) returns int language plpgsql stable as $$
 begin
@@ -232,13 +196,6 @@ begin
     lateral (values (1, c.service::jsonb), (2, c.sent::jsonb)) as l(n, layer) where l.layer ->> 'language' = any (p_languages)
     order by l.n desc limit 1), 0);
 end
-$$;
-
--- How many events make a cycle due when they wait; null: cycles take in none. Called by prj_put_due, cycle_pressed and
--- cycle_fresh.
-create or replace function loci.cycle_pressure(p_instance text, p_database text) returns bigint language sql stable as $$
-  select case when loci.cycle_setting(p_instance, p_database, '{maxEvents}', 0, 1000, 100) > 0
-    then loci.cycle_setting(p_instance, p_database, '{pressure,pendingEvents}', 1, 10000, 32) end
 $$;
 
 -- Do as many events wait as make a cycle due? Those that are damaged count, but not alone. Called by cycle_due,

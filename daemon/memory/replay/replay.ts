@@ -5,8 +5,6 @@
 // everything of it whose life ended with that row's number, to the last row, before what was erased in the next life.
 
 import type { Pool } from '@loci/postgres/pool.ts'
-import { eraseWithin } from '../../databases/erase/erasing.ts'
-import { replayDatabase } from '../../databases/erase/store.ts'
 import type { Forget } from '../../databases/erasure.ts'
 import type { InstanceKeys } from '../../databases/instance-keys.ts'
 import { macsOf } from '../../databases/macs.ts'
@@ -22,6 +20,8 @@ interface ReplayOptions {
   index: RecallIndex
   keys: InstanceKeys
   forgets: Forget[]
+  /** Erases a database whose life ended with that row; false where it is of a later life. */
+  replayWhole(place: Due, row: LedgerValue): Promise<boolean>
 }
 
 /** Databases side by side. */
@@ -44,11 +44,7 @@ async function replayIn(options: ReplayOptions, rows: LedgerValue[]): Promise<nu
   const [{ instanceId, database }] = rows as [LedgerValue]
   const place = { instanceId, database }
   const whole = rows.find(({ valueMac }) => valueMac === '')
-  let erased = 0
-  if (whole && (await replayDatabase(options.pool, place, whole))) {
-    await eraseWithin(options.pool, place, Number.POSITIVE_INFINITY)
-    erased += 1
-  }
+  let erased = whole && (await options.replayWhole(place, whole)) ? 1 : 0
   const values = rows.filter(({ valueMac, seq }) => valueMac !== '' && seq > (whole?.seq ?? -1))
   if (values.length === 0) return erased
   for (const value of await replayTombstones(options.pool, place, values))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open } from '@loci/chassis/probes.ts'
 import { testHttpServer } from '@loci/chassis/testing/server.ts'
-import { testDaemon } from '../testing/daemon.ts'
+import { testDaemon } from '../../testing/daemon.ts'
 import { conductorRoutes } from './routes.ts'
 
 test('until the cell knows capabilities, system info and the conductor refuse everyone', async () => {

@@ -6,8 +6,8 @@ import { auditSuite } from '@loci/acts/testing/audit-suite.ts'
 import { type ChainRow, problemsOf } from '@loci/acts/testing/chain.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
-import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { type TestAuthority, type TestInstance, testAuthority } from '../../testing/authority.ts'
+import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
 
 let daemon: TestDaemon
 let authority: TestAuthority

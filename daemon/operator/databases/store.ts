@@ -1,10 +1,12 @@
-// All SQL of whole databases.
+// All SQL of whole databases, and of what an instance holds over all domains.
 
 import { appendAudit } from '@loci/acts/audit/store.ts'
+import { maybe } from '@loci/postgres/lock-order.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute, transaction } from '@loci/postgres/transaction.ts'
-import { enteringLocks } from '../locks.ts'
-import type { Due } from '../store.ts'
+import { enteringLocks, instanceRow } from '../../databases/locks.ts'
+import type { Usage } from '../../databases/quota.ts'
+import type { Due, Totals } from '../../databases/store.ts'
 
 export interface ListedDatabase {
   name: string
@@ -27,6 +29,22 @@ export async function listDatabases(
     values: [instanceId, after, limit],
   })
   return rows
+}
+
+/**
+ * What the instance holds over all domains. Expired entries that are not swept yet are left out where it would be over
+ * `room` with them: an answer within `room` may count some of them, one that is over counts none. And what it has left
+ * today.
+ */
+export async function readUsage(sql: Sql, instanceId: string, room: Totals): Promise<Usage> {
+  const { rows } = await sql.query<Usage>({
+    name: 'kv_usage_within',
+    text: 'select u.records, u.bytes, t.events, t.acts, t.written from loci.kv_usage_within($1, $2, $3) u, loci.traces_today($1) t',
+    values: [instanceId, room.records, room.bytes],
+    // Once a day.
+    locks: () => [maybe(instanceRow(instanceId))],
+  })
+  return rows[0] as Usage
 }
 
 export interface Begun {

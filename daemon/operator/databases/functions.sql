@@ -1,4 +1,5 @@
--- Whole databases: the list, and erasing one.
+-- What looks over all domains: the list of databases, what an instance holds, and erasing a whole database. Above the
+-- domains, which need nothing of it.
 
 -- The tables with rows of databases, from the catalog: a new one needs no entry anywhere. is_led: an index begins with
 -- the instance and the database, so that rows are found at once. What is not closed holds names and moments, and is no
@@ -53,6 +54,41 @@ begin
     keys := least(greatest(keys, 0), 9007199254740991); bytes := least(greatest(bytes, 0), 9007199254740991);
     return next;
   end loop;
+end
+$$;
+
+-- What an instance holds over all domains, for its quota. What has expired is taken off only where the sum is over one
+-- of the two numbers, and only until it is not. `stable`: every statement inside sees one snapshot, so a sweep between
+-- two of them is not counted twice. Called by readUsage(). No locks. Cost: a few rows of totals while there is
+-- room, however many databases there are; else also the databases with something due, which a claim of the worker has
+-- moved up to 5 s ahead.
+create or replace function loci.kv_usage_within(p_instance text, p_records_max bigint, p_bytes_max bigint,
+  out records bigint, out bytes bigint)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_due record;
+  v_gone record;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  select coalesce(sum(t.records), 0), coalesce(sum(t.bytes), 0) into records, bytes
+    from loci.instance_totals t where t.instance_id = p_instance;
+  bytes := bytes + coalesce((select i.keyed_bytes from loci.instances i where i.id = p_instance), 0);
+  for v_due in select d.database, d.kind from loci.due d where d.instance_id = p_instance and d.kind in ('expiry', 'records')
+    and d.at <= v_now + interval '5 seconds' order by d.database, d.kind
+  loop
+    exit when records <= p_records_max and bytes <= p_bytes_max;
+    if v_due.kind = 'expiry' then
+      v_gone := loci.kv_expired(p_instance, v_due.database, v_now, records - p_records_max, bytes - p_bytes_max);
+    else
+      v_gone := loci.mem_expired(p_instance, v_due.database, v_now, records - p_records_max, bytes - p_bytes_max);
+    end if;
+    records := records - v_gone.keys;
+    bytes := bytes - v_gone.bytes;
+  end loop;
+  -- Within what the daemon can count: a total that rotted must not make every write fail.
+  records := least(greatest(records, 0), 9007199254740991);
+  bytes := least(greatest(bytes, 0), 9007199254740991);
 end
 $$;
 

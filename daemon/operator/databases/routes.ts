@@ -11,7 +11,7 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { CapabilityAccess } from '../../access/capability-access.ts'
 import { instanceGone } from '../../access/served.ts'
-import { isLedgered } from '../store.ts'
+import { isLedgered } from '../../databases/store.ts'
 import { eraseWithin } from './erasing.ts'
 import { beginErasure, listDatabases } from './store.ts'
 

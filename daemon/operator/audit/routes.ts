@@ -5,7 +5,7 @@ import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import { adminAuditList, auditList, auditQuery } from '@loci/contract/audit.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import type { Caller } from '../access/capability-access.ts'
+import type { Caller } from '../../access/capability-access.ts'
 
 interface AuditOptions {
   admin: Access<unknown>

@@ -8,8 +8,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from '@loci/postgres/pool.ts'
-import { type Due, postponeDue } from '../store.ts'
-import { eraseSome } from './store.ts'
+import { type Due, postponeDue } from '../../databases/store.ts'
+import { eraseSome, replayDatabase } from './store.ts'
 
 /** Far below the statement timeout, also when every row has a quarter of a megabyte. */
 const ROWS_MAX = 500
@@ -21,6 +21,13 @@ export async function eraseWithin(pool: Pool, place: Due, ms: number): Promise<b
   do if (await eraseSome(pool, place, ROWS_MAX)) return true
   while (performance.now() < endsAt)
   return false
+}
+
+/** For a row of the ledger, before the cell serves. False: what is there now was begun after that. */
+export async function replayWhole(pool: Pool, place: Due, row: { seq: number; at: string }): Promise<boolean> {
+  if (!(await replayDatabase(pool, place, row))) return false
+  await eraseWithin(pool, place, Number.POSITIVE_INFINITY)
+  return true
 }
 
 /** What is due: a slice of it, pausing as long as each batch took, so that requests come first. */

@@ -1,4 +1,4 @@
--- Configurations of databases: what was PUT, as a text with a digest.
+-- Configurations of databases: what was PUT, as a text with a digest; and what heads and due work need of them.
 
 create or replace function loci.config_digest(p_instance text, p_database text, p_kind text, p_version bigint, p_sent text)
 returns bytea language sql stable parallel safe as $$
@@ -58,4 +58,47 @@ begin
     where h.instance_id = p_instance and h.name = p_database;
   perform loci.add_totals(p_instance, 0, octet_length(p_sent) - coalesce(octet_length(v_old.sent), -100), octet_length(p_sent) + 100);
 end
+$$;
+
+-- The value in force of a whole number of the configuration of cycles, by the rules of databases/config/rules.ts: what
+-- was put, else the service's, else p_default; a value that is not usable counts as none. Null is usable where the
+-- default is null. Called by cycle_pressure, cycle_interval and cycle_history. Cost: two index reads.
+create or replace function loci.cycle_setting(p_instance text, p_database text, p_path text[], p_min bigint, p_max bigint, p_default bigint)
+returns bigint language plpgsql stable as $$
+declare
+  v_used bigint := p_default;
+  v_given jsonb;
+begin
+  for v_given in select l.layer #> p_path from loci.config_layers(p_instance, p_database, 'cognitive') c,
+    lateral (values (1, c.service::jsonb), (2, c.sent::jsonb)) as l(n, layer) order by l.n
+  loop
+    if jsonb_typeof(v_given) = 'number' then
+      if v_given::numeric between p_min and p_max and v_given::numeric = floor(v_given::numeric) then
+        v_used := v_given::numeric;
+      end if;
+    elsif jsonb_typeof(v_given) = 'null' and p_default is null then
+      v_used := null;
+    end if;
+  end loop;
+  return v_used;
+end
+$$;
+
+-- The interval of the schedule in milliseconds; null: there is none. Called by enter_database, for a new one, and
+-- cycle_schedule.
+create or replace function loci.cycle_interval(p_instance text, p_database text) returns bigint language sql stable as $$
+  select loci.cycle_setting(p_instance, p_database, '{schedule,intervalMs}', 1000, 86400000, null)
+$$;
+
+-- How many cycles are kept: never more than the plan has records. Called as cycle_interval is.
+create or replace function loci.cycle_history(p_instance text, p_database text) returns bigint language sql stable as $$
+  select least(loci.cycle_setting(p_instance, p_database, '{cycleHistory}', 10, 100000, 100000),
+    greatest((select (i.limits ->> 'records')::bigint from loci.instances i where i.id = p_instance), 10))
+$$;
+
+-- How many events make a cycle due when they wait; null: cycles take in none. Called by prj_put_due, cycle_pressed and
+-- cycle_fresh.
+create or replace function loci.cycle_pressure(p_instance text, p_database text) returns bigint language sql stable as $$
+  select case when loci.cycle_setting(p_instance, p_database, '{maxEvents}', 0, 1000, 100) > 0
+    then loci.cycle_setting(p_instance, p_database, '{pressure,pendingEvents}', 1, 10000, 32) end
 $$;
