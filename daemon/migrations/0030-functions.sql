@@ -1,2 +1,2 @@
 -- serves: 0003
--- functions: d1df1892c7b7e80369d44c04534b8edacb3a8de0d24585b52c321be8eaae96af
+-- functions: c809cb98c0c6e7fafad3b760f6748cd30d4c91758d97c7f1d5f08479809c9b4e

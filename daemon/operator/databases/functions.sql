@@ -1,5 +1,4 @@
--- What looks over all domains: the list of databases, what an instance holds, and erasing a whole database. Above the
--- domains, which need nothing of it.
+-- What looks over all domains, which need nothing of it: lists of databases, totals, and erasing a whole database.
 
 -- The tables with rows of databases, from the catalog: a new one needs no entry anywhere. is_led: an index begins with
 -- the instance and the database, so that rows are found at once. What is not closed holds names and moments, and is no
