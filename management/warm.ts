@@ -9,7 +9,7 @@ import { keepEach } from '@loci/postgres/watch.ts'
 import { countApiKeysBeyond } from './access/store.ts'
 import { keepEventPartitions } from './acts/events/store.ts'
 import { noteEpoch } from './acts/feed/store.ts'
-import { keepKeys, requireOpenable } from './keys/keys.ts'
+import { keepKeys, requireOpenable } from './tokens/keys/keys.ts'
 
 const RECENT_MS = 60_000
 

@@ -1,5 +1,5 @@
 // Sub-services: what an operator enables and disables in the daemons of a cell. Pure rules, by which the cell decides,
-// and management as far as it knows the cell's switches; daemon/subservices/store.ts has the state.
+// and management as far as it knows the cell's switches; daemon/operator/subservices/store.ts has the state.
 //
 //   enabled ⇄ disabled, by an admin request or by an auto-revert. Never: an enabled sub-service whose dependency is
 //   disabled, kv disabled, two replicas that differ for more than a second.

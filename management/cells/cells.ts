@@ -9,7 +9,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { lockCell, lockCells } from '../acts/locks/store.ts'
-import { publishKeys } from '../keys/keys.ts'
+import { publishKeys } from '../tokens/keys/keys.ts'
 import { publishEpochs } from '../tokens/revocations/revocations.ts'
 import {
   type Cell,

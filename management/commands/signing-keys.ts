@@ -1,8 +1,8 @@
 // The keys that sign capabilities.
 
 import { transaction } from '@loci/postgres/transaction.ts'
-import { keepKeys, removeKey, rotateKeys } from '../keys/keys.ts'
-import { listKeyRows, type SigningKeyRow } from '../keys/store.ts'
+import { keepKeys, removeKey, rotateKeys } from '../tokens/keys/keys.ts'
+import { listKeyRows, type SigningKeyRow } from '../tokens/keys/store.ts'
 import type { Context, Given, Group } from './verb.ts'
 
 export const KEYS: Group = {

@@ -6,7 +6,7 @@ import { open } from '@loci/chassis/probes.ts'
 import { accepts } from '@loci/chassis/published.ts'
 import { type Reply, type Route, reply, route } from '@loci/chassis/route.ts'
 import { anyPath } from '@loci/contract/pages.ts'
-import { page } from '../pages/pages.ts'
+import { page } from '../sessions/pages/pages.ts'
 import { builtConsole } from './built.ts'
 
 /** The addresses of console/routes.tsx. */

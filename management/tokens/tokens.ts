@@ -19,9 +19,9 @@ import {
   type Operation,
 } from '@loci/contract/operations.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { requireSigningKey } from '../keys/keys.ts'
 import { PLAN_NAMES, PLANS, type PlanName, TOKEN_SECONDS_MAX } from '../plans.ts'
 import type { Service } from '../services/store.ts'
+import { requireSigningKey } from './keys/keys.ts'
 import { foldOldest, lockFeeds, revoke } from './revocations/revocations.ts'
 import { findTokenEnd, insertToken, markRevoked } from './store.ts'
 

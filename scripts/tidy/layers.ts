@@ -60,29 +60,22 @@ const FEATURE_EDGES: Edges = {
   daemon: ['advice -> memory', 'cycles -> memory', 'cycles -> working-memory', 'projections -> memory'],
   management: [
     'api-keys -> oauth',
-    'api-keys -> partner-credentials',
     'api-keys -> tenants',
     'api-keys -> tokens',
     'billing -> provisioning',
-    'cli-logins -> api-keys',
-    'cli-logins -> oauth',
-    'cells -> keys',
     'cells -> provisioning',
     'cells -> tokens',
-    'console -> pages',
+    'console -> sessions',
     'oauth -> services',
     'oauth -> tokens',
     'organizations -> api-keys',
     'organizations -> tenants',
-    'pages -> cli-logins',
-    'pages -> oauth',
-    'pages -> sessions',
-    'partner-credentials -> services',
     'proxy -> services',
     'proxy -> tokens',
     'services -> provisioning',
+    'sessions -> api-keys',
+    'sessions -> oauth',
     'sessions -> organizations',
-    'tokens -> keys',
     'tokens -> services',
     'usage -> services',
   ],
@@ -95,7 +88,7 @@ const GROUND: Readonly<Record<string, ReadonlySet<string>>> = {
 }
 
 /** Folders above the features, as app.ts is: they may import each of them, and none of them imports such a folder. */
-const ABOVE_FEATURES = new Set(['commands'])
+const ABOVE_FEATURES = new Set(['commands', 'retention'])
 
 export function checkFloors(sources: Sources): Problem[] {
   const problems: Problem[] = []
@@ -191,7 +184,7 @@ export function roomEdges(sources: Sources, program: string): Map<string, Set<st
  * More arrows than this, and a program cannot be drawn on a page any more. A new feature that needs more raises it; the
  * worked feature of CONTRIBUTING.md takes three.
  */
-const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 65, management: 123 }
+const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 57, management: 103 }
 
 export function checkRoomEdges(sources: Sources, maxima = ROOM_EDGES_MAX): Problem[] {
   return Object.entries(maxima).flatMap(([program, max]) => {

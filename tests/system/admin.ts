@@ -297,17 +297,17 @@ async function mutants(report: Report, world: World): Promise<void> {
   {
     await using mutant = await plantMutant([
       {
-        file: 'daemon/subservices/store.ts',
+        file: 'daemon/operator/subservices/store.ts',
         from: 'const auditId = await appendAudit(sql, {',
         to: 'const auditId = await later({',
       },
       {
-        file: 'daemon/subservices/store.ts',
+        file: 'daemon/operator/subservices/store.ts',
         from: '    return { updates, failures }\n  })\n',
         to: '    return { updates, failures }\n  }).then(async (done) => {\n    for (const entry of queued.splice(0)) await appendAudit(pool, entry)\n    return done\n  })\n',
       },
       {
-        file: 'daemon/subservices/store.ts',
+        file: 'daemon/operator/subservices/store.ts',
         from: 'interface ApplyOptions {',
         to: `const queued: any[] = []\nasync function later(entry: any): Promise<string> {\n  queued.push(entry)\n  return 'later'\n}\n\ninterface ApplyOptions {`,
       },

@@ -172,7 +172,7 @@ async function awayFromTheStart(report: Report, scene: Scene): Promise<void> {
 
   await using mutant = await plantMutant([
     {
-      file: 'daemon/subservices/states.ts',
+      file: 'daemon/operator/subservices/states.ts',
       from: "    if (!switches.isRead(name)) return 'unknown'\n",
       to: '',
     },

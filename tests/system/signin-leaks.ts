@@ -265,7 +265,7 @@ async function mutants(report: Report, world: World, tenant: WorldTenant): Promi
     [
       'the code led on to the next page',
       {
-        file: 'management/pages/routes.ts',
+        file: 'management/sessions/pages/routes.ts',
         from: 'return redirect(ownPath(begun.returnTo))',
         to: 'return redirect(`${ownPath(begun.returnTo)}?code=${query.code}`)',
       },

@@ -1,6 +1,6 @@
 // What staff asks of the switches of a cell. Management decides by what the cell has reported and by what was asked of
 // it since; the cell has the last word, because its own administrator may have switched meanwhile
-// (daemon/subservices/commands.ts).
+// (daemon/operator/subservices/commands.ts).
 
 import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
