@@ -1,4 +1,4 @@
-// What `npm run bench -- capacity` measured: the source of docs/operations/capacity.md.
+// The figures that `npm run bench -- capacity` measured: the source of docs/operations/capacity.md.
 
 /** Microseconds of processor and bytes, of each. */
 export interface Operation {
@@ -8,7 +8,7 @@ export interface Operation {
   daemonUs: number
   postgresUs: number
   walBytes: number
-  /** Of the cell's database on disk, indexes included. */
+  /** Growth of the cell's database on disk, indexes included. */
   keptBytes: number
 }
 
@@ -21,7 +21,7 @@ export interface CapacityFigures {
   records: number
   operations: Operation[]
   connections: { most: number; atRest: number; backendBytes: number }
-  /** Of one service that a customer makes, until it is active. */
+  /** The cost of one service that a customer makes, until it is active. */
   services: {
     made: number
     managementUs: number

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { CapacityFigures, Operation } from './capacity-figures.ts'
 
-/** What one busy agent does in a day: an assumption, which the page names. */
+/** The day of one busy agent: an assumption, which the page names. */
 const DAY: Record<string, number> = {
   'kv read': 200,
   'kv write': 50,
@@ -18,13 +18,13 @@ const DAY: Record<string, number> = {
 }
 /** The busiest hour, of the mean. */
 const PEAK = 4
-/** Of the processor: what is left carries a fail-over, a restart and whatever was not measured. */
+/** The part of the processor that is planned with; the rest carries a fail-over or a restart, and surprises. */
 const SHARE = 0.5
 const CORES = [2, 8, 32]
 /** Former slots, evictions and decisions leave after so many days; records stay. */
 const HISTORY_DAYS = 30
 const FLEETS = [1e3, 1e6, 1e8]
-/** Of all instances, those that are busy on a day. */
+/** The share of all instances that are busy on a day. */
 const ACTIVE = 0.1
 const DISK_GB = 2_000
 

@@ -207,7 +207,7 @@ async function keepIdle(bench: RecallWorld) {
   const after = { ...(await costs(bench)), mb: memoryOf(bench.daemon().pid).mb }
   return {
     ...{ instances, cellBytes: Math.round((after.cellBytes - before.cellBytes) / instances) },
-    // Of a second, in millionths; what the machine shows is hardly above its own noise.
+    // Millionths of a second; the figures are hardly above the noise of the machine.
     few: { daemonUs: Math.round(few.daemonUs * 1_000), postgresUs: Math.round(few.postgresUs * 1_000) },
     many: { daemonUs: Math.round(many.daemonUs * 1_000), postgresUs: Math.round(many.postgresUs * 1_000) },
     daemonMb: { few: Math.round(before.mb), many: Math.round(after.mb) },

@@ -8,7 +8,7 @@ import type { RecallWorld } from './recall-world.ts'
 
 export type Least = 'kv' | 'slot' | 'record' | 'projection' | 'small cycle' | 'focused cycle'
 
-/** What a slot of the daemon and its document look like, and what a cycle leaves of its decisions. */
+/** Texts as the daemon answers them: a slot, a document of slots, the decisions of a cycle, a record. */
 export interface Samples {
   slot: string
   document: string
@@ -67,7 +67,7 @@ const written = (name: 'document' | 'largeDocument') =>
     where database = '${name}' || :n`
 const recorded = `insert into public.least_records select 'd' || :n, ${NEXT}, 'mem_' || ${NUMBER}, 'chat', sha256(int8send(${NUMBER})), ${textOf('record')}, now()`
 
-/** What a cycle takes in, the document with its new version, the decisions, the head. */
+/** Writes the record that a cycle takes in, the document with its new version, the decisions and the head. */
 function cycle(document: 'document' | 'largeDocument', ledger: 'ledger' | 'largeLedger'): string {
   return `with record as (${recorded} returning seq), slot as (${written(document)}),
     version as (insert into public.least_versions select 'd' || :n, 'k' || :n, record.seq, now(), ${textOf('slot')} from record),

@@ -7,7 +7,7 @@ import { type LoadOptions, type LoadResult, runLoad } from './load.ts'
 
 export interface Measured extends LoadResult {
   daemonUs: number
-  /** Of it, V8's threads that collect garbage and compile. */
+  /** The part of it that V8's threads used to collect garbage and to compile. */
   helpersUs: number
   postgresUs: number
   walBytes: number

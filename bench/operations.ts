@@ -1,5 +1,5 @@
-// What an agent's system asks of loci, each of it from many clients at once: the same requests in every benchmark that
-// measures several operations side by side.
+// The requests that an agent's system sends to loci, from many clients at once. Every benchmark that measures several
+// operations side by side sends these.
 
 import { mapWidth } from '@loci/tests/world/report.ts'
 import type { LoadOptions } from './load.ts'
@@ -25,7 +25,7 @@ const said = corpus.records.slice(RECORDS)
 const questions: readonly string[] = corpus.questions.map(({ text }) => text)
 let run = 0
 
-/** Where a partner's agent says how tools did; a tool was used for a task. */
+/** A partner's agent reports how a tool did on a task. */
 export function outcomeOf(event: string): string {
   return `{"projection_class":"tool_outcome","source_event_id":"${event}","run_id":"run-1","task_class":"class1","task_intent":"refund the last order of a customer","tools":[{"tool_id":"refund","outcome":"success","latency_ms":120}]}`
 }
@@ -125,7 +125,7 @@ export function operations(
   return Object.fromEntries(Object.entries(loads).map(counted)) as Record<Name, () => LoadOptions>
 }
 
-/** What the operations stand on. Of the databases with records one is stored, the others are copied or stored too. */
+/** Fills the databases. One of those with records is stored; the others are copies of it, or stored too. */
 export async function fill(
   bench: RecallWorld,
   { searched = DATABASES, isCopied = true }: { searched?: number; isCopied?: boolean } = {},

@@ -129,7 +129,7 @@ async function measure(worlds: RecallWorld[], path: Path): Promise<void> {
   }
 }
 
-/** Until a run is as fast as the one before it. */
+/** Runs until one is as fast as the one before it. */
 async function settle(run: () => Promise<Measured>): Promise<void> {
   let last = 0
   for (let runs = 0; runs < WARM_UP_RUNS_MAX; runs += 1) {
@@ -151,7 +151,7 @@ async function fillLarge(bench: RecallWorld): Promise<void> {
   }
 }
 
-/** Of a small database and of one with records, each after a cycle. */
+/** Reads them from a small database and from one with records, each after a cycle. */
 async function samplesOf(bench: RecallWorld): Promise<Samples> {
   const answerOf = (database: string, line: string, body?: object) =>
     send<{ slots: object[]; id: string; cycle?: { id: string } }>(bench, bench.tenant, database, line, body)

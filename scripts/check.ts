@@ -10,7 +10,7 @@ type Stage = {
   name: string
   command: string[]
   hint?: string
-  /** What it prints is read when it passes, too. */
+  /** Its output is shown when it passes, too. */
   isRead?: boolean
 }
 

@@ -9,7 +9,7 @@ export interface SqlFunction {
   room: string
   path: string
   line: number
-  /** What a caller hands in. */
+  /** The number of values that a caller hands in. */
   parameters: number
   calls: ReadonlySet<string>
   tables: ReadonlySet<string>
@@ -28,7 +28,7 @@ export interface SqlShape {
 
 export const PARAMETERS_MAX = 12
 
-/** Whose tables they are. */
+/** The room that each table belongs to. */
 const TABLE_ROOMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   daemon: {
     advice_passed: 'advice',

@@ -43,7 +43,7 @@ interface JaegerSpan {
   references: { refType: string; spanID: string }[]
 }
 
-/** As its page shows it: who hangs below whom. */
+/** The tree of spans as Jaeger's page shows it. */
 export async function seenInJaeger(report: Report, { query }: Jaeger, traceId: string): Promise<void> {
   let spans: JaegerSpan[] = []
   const pathOf = (span: JaegerSpan | undefined): string[] => {

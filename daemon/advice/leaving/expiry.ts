@@ -2,7 +2,7 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import type { Due } from '../../databases/store.ts'
 import { eraseExpired } from './store.ts'
 
-/** Of what is erased behind one snapshot: each erasure makes one that is folded from the beginning. */
+/** Erasures behind one snapshot, at most: each one makes a snapshot that is folded from the beginning. */
 const ROUNDS = 20
 
 /**

@@ -30,7 +30,7 @@ export async function replayWhole(pool: Pool, place: Due, row: { seq: number; at
   return true
 }
 
-/** What is due: a slice of it, pausing as long as each batch took, so that requests come first. */
+/** The handler of due work `erase`: a slice of it, pausing as long as each batch took, so that requests come first. */
 export function erasingDue(pool: Pool): (due: Due) => Promise<void> {
   return async (due) => {
     const endsAt = performance.now() + SLICE_MS

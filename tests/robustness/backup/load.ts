@@ -1,4 +1,4 @@
-// What is written and asked while a cell is backed up and restored.
+// The load that writes and asks while a cell is backed up and restored.
 
 import { ask } from '@loci/chassis/testing/request.ts'
 import { runSql } from '../../world/sql.ts'

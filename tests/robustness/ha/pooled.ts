@@ -11,21 +11,21 @@ const LOOSE_PORT = 7432
 const EARLY_PORT = 8432
 
 export interface Read {
-  /** Of a connection that says that its server is no standby. */
+  /** The answer to a connection that says that its server is no standby. */
   guarded: string
-  /** Of a new one that says so, when the standby can be read again. */
+  /** The answer to a new one that says so, when the standby can be read again. */
   guardedAgain: string
-  /** Of one that says nothing, through a PgBouncer that compares nothing. */
+  /** The answer to one that says nothing, through a PgBouncer that compares nothing. */
   loose: string
-  /** What a new process takes for the primary, through a PgBouncer that was first asked beside a standby. */
+  /** The server that a new process takes for the primary, through a PgBouncer that was first asked beside a standby. */
   found: string
-  /** Of a connection that says nothing, through that PgBouncer. */
+  /** The answer to a connection that says nothing, through that PgBouncer. */
   early: string
   /** The machine that leads by now. */
   primary: string
 }
 
-/** What each reads afterwards: whether it reads from a standby, or why it can not. */
+/** Each says whether it reads from a standby, or why it cannot read. */
 export async function readAfterSwitchover(
   cluster: Cluster,
   machines: Machines,
