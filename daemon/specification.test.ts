@@ -1,6 +1,6 @@
 // What the specification says of the daemon, statement by statement: `// specification N` names them
-// (docs/specification-statements.json), and docs/specification-coverage.md lists which test asserts which. What needs a
-// test of its own stands with its feature.
+// (docs/specification-statements.json), and `npm run promises -- specification` lists which test asserts which. What
+// needs a test of its own stands with its feature.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

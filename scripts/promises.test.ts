@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { promisesPage } from './promises.ts'
+import { promisesOf, promisesPage } from './promises.ts'
 
-const page = promisesPage({
+const sources = {
   tests: new Map([
     [
       'daemon/kv/b.test.ts',
@@ -30,20 +30,26 @@ const page = promisesPage({
     ['tests/robustness/drip.ts', "report.promise('and drips', true, '')\n"],
   ]),
   ci: '    system kill-again --short\n',
-})
+}
 
-test('the page has every title of a test and none from comments, texts and other calls', () => {
-  assert.match(
-    page,
-    /\*\*`daemon\/kv\/a\.test\.ts`\*\*\n\n- the mutant "…" of a\\\|b is caught\n\n\*\*`daemon\/kv\/b\.test\.ts`\*\*\n\n- a write is kept\n$/,
+test('every title of a test is printed, and none from comments, texts and other calls', () => {
+  const printed = promisesOf(sources, 'kv')
+  assert.equal(
+    printed,
+    'daemon/kv/a.test.ts\n  the mutant "…" of a|b is caught\n\ndaemon/kv/b.test.ts\n  a write is kept\n',
   )
-  assert.match(page, /2 tests beside the code/)
+  assert.equal(promisesOf(sources, 'nothing of that name'), '')
 })
 
 test('a system test has its first sentence, its promises with those of its cases, and whether CI runs it', () => {
-  assert.match(
-    page,
-    /\*\*kill\*\*: What was acknowledged survives a kill\.\n\n- nothing is lost\n- with … connections\n- and drips\n/,
+  assert.equal(
+    promisesOf(sources, 'system/kill'),
+    [
+      'test:system -- kill-again (CI): Another.\n',
+      'test:system -- kill: What was acknowledged survives a kill.\n  nothing is lost\n  with … connections\n  and drips\n',
+    ].join('\n'),
   )
-  assert.match(page, /\*\*kill-again\*\* · \*CI\*: Another\./)
+  const page = promisesPage(sources)
+  assert.match(page, /^\| `kill` \| {2}\| What was acknowledged survives a kill\. \|$/m)
+  assert.match(page, /^\| `kill-again` \| CI \| Another\. \|$/m)
 })
