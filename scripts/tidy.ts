@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { checkAdvisoryLocks } from './tidy/advisory-locks.ts'
-import { checkComments } from './tidy/comments.ts'
+import { checkComments, checkWordings } from './tidy/comments.ts'
 import { checkDocumentSizes, checkInventory, checkLinks, checkNamedFiles, checkQuotes } from './tidy/documents.ts'
 import { checkLengths, checkNames, checkPlaces } from './tidy/files.ts'
 import {
@@ -61,6 +61,7 @@ const problems = [
   ...checkLengths(tree),
   ...checkWords(sources),
   ...checkComments(tree),
+  ...checkWordings(tree),
   ...checkRoomEdges(sources),
   ...checkSqlShape(tree),
   ...checkLinks(tree),

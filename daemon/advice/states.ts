@@ -23,7 +23,7 @@ import { type NewWeight, readSnapshot, readTail, saveSnapshot, type Tail, type T
 const PAGE = 256
 /** What the states may take together, of the 256 MB of a process. The one in use stays, however large it is. */
 const BYTES_MAX = 32 * 1024 * 1024
-/** A database that is written to faster than it is read ends the patience of whoever waits. */
+/** Restarts of a fold before it gives up: writes outpace it. */
 const BEGINNINGS_MAX = 3
 const CATALOGUES_MAX = 4
 /** At the same time; measured with 16: 680 MB. */
@@ -201,8 +201,8 @@ async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; e
 /**
  * Is what was read the continuation of what was known? After a restore there is no projection under the number of the
  * last, or another one; and where the last is still there, perhaps an older snapshot, without the weights that the
- * ledger has let go of. Content that is erased while the state is folded, for the first time, is erased for those who
- * ask when that is done: or a database where content goes faster than it is folded would have no answer at all.
+ * ledger has let go of. An erasure during the first fold is applied by the next read:
+ * otherwise a database whose content is erased faster than it is folded would never get an answer.
  */
 function isContinued(known: Known, { life, erasedAt, isSame, mark, snapshotSeq }: Tail, askedAt: number): boolean {
   return (
@@ -227,7 +227,7 @@ async function alone<Value>(known: Known, work: () => Promise<Value>): Promise<V
   })
 }
 
-/** False: something is taken back of which nobody knows what it added. */
+/** Returns false if a retraction names an outcome whose weights are unknown; the caller then rebuilds the state. */
 async function foldInTurns(known: Known, tail: Tail): Promise<boolean> {
   const { told, taken, snapshotSeq, snapshotErasedAt, erasedAt } = tail
   const { ledger, state } = known

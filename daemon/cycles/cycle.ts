@@ -77,8 +77,8 @@ export function perceive(input: CycleInput, mark: Mark = () => {}): Perceived {
 
 /**
  * Numbers of the records that decide() is handed: what was found, is neither held, due nor of this cycle, and can reach
- * what the focus asks for if it was presented four times just now. One that cannot has no say: whatever it would push
- * down stands lower still.
+ * what the focus asks for if it was presented four times just now. A record below that score cannot change the result:
+ * whatever it would push down has a lower score still.
  */
 export function recordsFor({ input, ask }: Perceived, { ranked }: RecallAnswer): number[] {
   const atHand = new Set(ask.options.always)

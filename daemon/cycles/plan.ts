@@ -291,7 +291,7 @@ export function recordsOf({ input, result, macs, incoming, source, cycleId }: Wr
   })
   return [...observed, ...consolidated]
 
-  /** Of those that say the same. */
+  /** The longest time to live among observations that say the same. */
   function longest(places: number[]): number | null {
     const times = places.map((at) => incoming[at]?.write.ttlMs ?? Number.POSITIVE_INFINITY)
     const most = Math.max(...times)
@@ -316,10 +316,10 @@ export function presentedOf({ rows }: CycleResult): NewCycle['presented'] {
   return rows.present.flatMap(({ id, seq, seen }) => (seq === null ? [] : [{ id, seen }]))
 }
 
-/** Of a row beside its texts: keys, digests, indexes. */
+/** The part of a row that is no text: keys, digests, indexes. */
 const ROW_BYTES = 600
 
-/** What the cycle may add at most. */
+/** The largest number of records and bytes that the cycle can add. */
 export function roomOf({ steps, records, body, decisions, focus, metadata }: NewCycle): {
   records: number
   bytes: number

@@ -255,7 +255,7 @@ async function writeRest(
   return acts.map((act) => told.get(act) ?? (done.shift() as ActOutcome))
 }
 
-/** Of an act that was alone in its call; of several nobody is told, and each is tried alone. */
+/** Only a batch of one act reports its refusal; the acts of a larger batch are retried one at a time. */
 function refusedOf(error: unknown): ActOutcome | undefined {
   const { detail = '' } = error as { detail?: string }
   const [, ord, outcome, version] = /^(\d+) (\w+) (\d+)$/.exec(detail) ?? []

@@ -139,7 +139,7 @@ interface Candidate {
 
 /**
  * By default a recall abstains unless a record is an answer more likely than not, and shows beside it what has at least
- * half of its relevance. Who says how much is enough, by relevance or by score, or that nothing is, has decided.
+ * half of its relevance. An explicit minScore or minRelevance, or `abstain: false`, replaces this.
  */
 export function barsOf({ abstain, minScore, minRelevance }: RecallRequest) {
   const isDecided = !abstain || minScore !== undefined || minRelevance !== undefined

@@ -148,7 +148,7 @@ async function storeRest(
   return acts.map((act) => told.get(act) ?? (done.shift() as ActOutcome))
 }
 
-/** Of an act that was alone in its call; of several nobody is told, and each is tried alone. */
+/** Only a batch of one act reports its refusal; the acts of a larger batch are retried one at a time. */
 function refusedOf(error: unknown): Extract<ActOutcome, { outcome: 'refused' }> | undefined {
   const { detail = '' } = error as { detail?: string }
   const [, ord, why] = /^(\d+) (\w+) 0$/.exec(detail) ?? []

@@ -80,7 +80,7 @@ export function takeSlot(exchange: Exchange): void {
   if (exchange.isClosed) throw new ApiError('OVERLOADED', 'The client left while its request waited.')
 }
 
-/** Access first, then the switch: who may not come in is not told what is switched off. */
+/** Authorizes before it checks the switch, so that strangers cannot probe switches. */
 function authorize(
   options: AdmissionOptions,
   exchange: Exchange,

@@ -77,10 +77,7 @@ const BODY_BYTES_MAX = 1024 * 1024
 /** A body that takes long enough to be paid for before the handler begins: 200 KiB of members took 17 ms to parse. */
 const LARGE_BYTES = 16 * 1024
 const SWEEP_MS = 250
-/**
- * Requests of one connection that are not answered yet. No client of ours sends ahead; one that sends far ahead is
- * none.
- */
+/** Unanswered requests of one connection. Our clients do not pipeline; a connection with more than this is closed. */
 const PIPELINED_MAX = 16
 /**
  * Connections that wait to be accepted; the kernel bounds it by net.core.somaxconn, 4,096 unless set. With Node's 511 a

@@ -1,4 +1,4 @@
-import { checkComments } from './comments.ts'
+import { checkComments, checkWordings } from './comments.ts'
 import { type Example, rule } from './testing/rule.ts'
 
 const comments: Example[] = [
@@ -13,3 +13,21 @@ const comments: Example[] = [
   ],
 ]
 rule('comments', comments, checkComments)
+
+const WORDINGS = [
+  { what: 'beginnings', pattern: /^Of\b/, max: 1 },
+  { what: 'words', pattern: /\btold\b/, max: 0 },
+]
+// Mutants: a line in the middle of a comment counted as its beginning; tests counted; SQL left out.
+const wordings: Example[] = [
+  [
+    'one more than there may be',
+    { 'daemon/a.ts': '/** Of a. */\n\n// Of b.', 'daemon/b.ts': '' },
+    /2 beginnings, at most 1/,
+  ],
+  ['one in SQL', { 'daemon/kv/functions.sql': '-- It is told.' }, /1 words, at most 0/],
+  ['as many as there may be', { 'daemon/a.ts': '/** Of a. */' }, undefined],
+  ['the second line of a comment', { 'daemon/a.ts': '// Of a.\n// Of b.\nconst told = 1' }, undefined],
+  ['a test, and what is no product', { 'daemon/a.test.ts': '// told', 'bench/a.ts': '// told' }, undefined],
+]
+rule('wordings', wordings, (tree) => checkWordings(tree, WORDINGS))
