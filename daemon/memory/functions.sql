@@ -159,7 +159,7 @@ begin
   record.key := p_key; record.source_event_id := p_source_event; record.value_mac := v_value;
   record.body := p_body; record.created_at := p_now; record.valid_from := least(coalesce(p_occurred, p_now), p_now);
   record.expires_at := date_trunc('milliseconds', p_now + p_ttl_ms * interval '1 millisecond');
-  -- In what was said every quote has a backslash before it.
+  -- Quotes inside JSON strings are escaped, so this pattern matches only the member.
   if p_body like '%"dueAt":"%' then
     record.due_at := (p_body::json ->> 'dueAt')::timestamptz;
   end if;

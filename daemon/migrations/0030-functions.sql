@@ -1,2 +1,2 @@
 -- serves: 0003
--- functions: c809cb98c0c6e7fafad3b760f6748cd30d4c91758d97c7f1d5f08479809c9b4e
+-- functions: b30cbd513d255b8cc51d8db85b92c376b0277a00bbce566a32cff35357630a17

@@ -65,7 +65,7 @@ const TABLE_ROOMS: Readonly<Record<string, Readonly<Record<string, string>>>> = 
  * daemon decides and PostgreSQL keeps wants 90 functions, 2,800 lines, 14 edges and no circle.
  */
 const MAXIMA: Readonly<Record<string, Maxima>> = {
-  daemon: { functions: 244, lines: 6_474, edges: 30, circle: 0, wide: 18 },
+  daemon: { functions: 244, lines: 6_474, edges: 29, circle: 0, wide: 18 },
   management: { functions: 17, lines: 318, edges: 0, circle: 0, wide: 0 },
 }
 

@@ -176,7 +176,7 @@ begin
   version := v_seq;
   valid_from := least(v_at, p_now);
   expires_at := date_trunc('milliseconds', p_now + p_ttl_ms * interval '1 millisecond');
-  -- In what was said every quote has a backslash before it.
+  -- Quotes inside JSON strings are escaped, so this pattern matches only the member.
   if p_body like '%"dueAt":"%' then
     v_due := (p_body::json ->> 'dueAt')::timestamptz;
   end if;
@@ -291,7 +291,7 @@ begin
         case when c.number is null and w.shared is not null then 100 else 0 end as more, h.mem_tail, loci.mem_tail_weight(w.body) as weight,
         w.occurred, least(coalesce(w.occurred, p_now), p_now) as valid_from,
         date_trunc('milliseconds', p_now + w.ttl_ms * interval '1 millisecond') as expires_at,
-        -- In what was said every quote has a backslash before it.
+        -- Quotes inside JSON strings are escaped, so this pattern matches only the member.
         case when w.body like '%"dueAt":"%' then (w.body::json ->> 'dueAt')::timestamptz end as due_at
       from unnest(p_nth, p_first, p_place, p_shared, p_database, p_id, p_key, p_source_event, p_context, p_value, p_body, p_occurred, p_ttl_ms)
           with ordinality as w(nth, first, place, shared, database, id, key, source, name, value, body, occurred, ttl_ms, n)
