@@ -103,7 +103,9 @@ async function measure(worlds: RecallWorld[], path: Path): Promise<void> {
   for (const world of worlds) await settle(() => ask(world))
   for (let round = 0; round < rounds; round += 1) {
     if (path.least) least.push(await runLeast(bench, path.least, Math.ceil(seconds)))
-    for (const [n, world] of worlds.entries()) {
+    // The order changes with each round: the first way may have what L has left to be written beside it.
+    const ordered = round % 2 === 0 ? [...worlds.entries()] : [...worlds.entries()].reverse()
+    for (const [n, world] of ordered) {
       runs[n]?.push(await ask(world))
       await indexed(world)
     }

@@ -1,2 +1,2 @@
 -- serves: 0003
--- functions: b30cbd513d255b8cc51d8db85b92c376b0277a00bbce566a32cff35357630a17
+-- functions: eebe94f07b0440c33585dad18c5e2ed615dee3e8021e0ee7cacc849449cd96da

@@ -25,7 +25,7 @@ export function checkComments(tree: Tree): Problem[] {
 }
 
 interface Wording {
-  /** What is counted, in words of the report. */
+  /** The name of what is counted, for the report. */
   what: string
   pattern: RegExp
   max: number
@@ -39,12 +39,12 @@ const WORDINGS: readonly Wording[] = [
   {
     what: "comments that begin with 'Of', 'As', 'What', 'Who' or 'Those'",
     pattern: /^(?:Of|As|What|Who|Whoever|Whose|Those)\b/,
-    max: 1_485,
+    max: 1_481,
   },
   {
     what: "lines of comments with 'told', 'said', 'heard', 'whoever' or 'turn'",
     pattern: /\b(?:told|said|heard|whoever|turns?)\b/i,
-    max: 524,
+    max: 521,
   },
 ]
 const PRODUCT =

@@ -31,7 +31,7 @@ export function processUs(pid: number): number {
   return (statOf(pid)[0]?.own ?? 0) * TICK_US
 }
 
-/** Of the threads of that name in one process, so far. */
+/** Microseconds that the threads of that name in one process have used so far. */
 export function threadsUs(pid: number, name: string): number {
   const threads = readdirSync(`/proc/${pid}/task`).filter((id) => nameOf(pid, id) === name)
   return threads.reduce((sum, id) => sum + (statOf(`${pid}/task/${id}`)[0]?.own ?? 0), 0) * TICK_US

@@ -59,7 +59,7 @@ begin
   end if;
   if v_next is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';
-  -- What waits is done by the caller at once, or when its claim is over.
+  -- The caller does what waits at once, or when its claim is over.
   elsif not v_waits or p_unsaved = 'behind' then
     update loci.due d set at = case when v_next <= v_now and v_head is not distinct from v_entered.head and not v_waits
         then clock_timestamp() + interval '10 minutes' else v_next end

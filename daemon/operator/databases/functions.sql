@@ -1,4 +1,4 @@
--- What looks over all domains, which need nothing of it: lists of databases, totals, and erasing a whole database.
+-- Functions that look over all domains, which need none of them: databases, totals, and erasing a whole database.
 
 -- The tables with rows of databases, from the catalog: a new one needs no entry anywhere. is_led: an index begins with
 -- the instance and the database, so that rows are found at once. What is not closed holds names and moments, and is no
@@ -56,7 +56,7 @@ begin
 end
 $$;
 
--- What an instance holds over all domains, for its quota. What has expired is taken off only where the sum is over one
+-- Counts what an instance holds in all domains, for its quota. Expired rows are taken off only where a sum is over one
 -- of the two numbers, and only until it is not. `stable`: every statement inside sees one snapshot, so a sweep between
 -- two of them is not counted twice. Called by readUsage(). No locks. Cost: a few rows of totals while there is
 -- room, however many databases there are; else also the databases with something due, which a claim of the worker has
